@@ -42,6 +42,8 @@ static inline double hb_trace(size_t d, const double *a)
 
 /* From the smallest to the largest; no NaN among them. */
 void hb_sort(size_t n, double *values);
+/* How many of values[n], in that order, are at most `at`: the index of the next one. */
+int hb_sorted_until(int n, const double *values, double at);
 int hb_by_value(const void *a, const void *b); /* its order, for bsearch */
 
 /* out = factor a b, all (d, d); out is neither a nor b. */

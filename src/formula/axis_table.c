@@ -240,19 +240,16 @@ static hb_status tabulate(hb_axis_table *t, const proof *p, int *found)
 static hb_status prove_and_tabulate(hb_axis_table *t, int *found)
 {
     proof p = {0};
-    void *memory;
     HB_TRY(hb_range_tape_create(t->context, t->graph, 1, &t->b, &p.tape));
-    hb_status status =
-        hb_allocate(t->context, hb_range_tape_size(p.tape), sizeof(hb_interval), &memory);
+    hb_status status = HB_NEW(t->context, p.work, hb_range_tape_size(p.tape));
     if (status == HB_OK) {
-        p.work = memory;
         const hb_interval all = range_of(&p, -INFINITY, INFINITY);
         *found = all.low > 0 && isfinite(all.high);
         if (*found)
             status = hb_features_find(t->context, t->graph, 1, &t->b, 1, NULL, (hb_interval){0, 0},
                                       &t->features);
         if (*found && status == HB_OK) status = tabulate(t, &p, found);
-        hb_release(t->context, memory);
+        hb_release(t->context, p.work);
     }
     hb_range_tape_destroy(t->context, p.tape);
     return status;

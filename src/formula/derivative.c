@@ -185,12 +185,9 @@ typedef struct walk {
 
 static hb_status push(walk *w, hb_node node)
 {
-    void *items = w->stack;
-    hb_status status =
-        hb_graph_grow(w->graph->context, &items, w->count, &w->capacity, sizeof(hb_node));
-    w->stack = items;
-    if (status == HB_OK) w->stack[w->count++] = node;
-    return status;
+    HB_TRY(HB_GROW(w->graph->context, w->stack, w->count, w->capacity));
+    w->stack[w->count++] = node;
+    return HB_OK;
 }
 
 /* 1 when the derivative is known. */

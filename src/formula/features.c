@@ -307,9 +307,7 @@ static void drop_undetermined(search *s, double low, double high)
 
 static hb_status add_cell(search *s, double low, double high)
 {
-    void *items = s->cells;
-    HB_TRY(hb_graph_grow(s->context, &items, s->n, &s->capacity, sizeof(cell)));
-    s->cells = items;
+    HB_TRY(HB_GROW(s->context, s->cells, s->n, s->capacity));
     s->cells[s->n++] = (cell){low, high, 0};
     return HB_OK;
 }
@@ -515,27 +513,17 @@ hb_status hb_features_depth(hb_context *context, const hb_graph *graph, int n, c
 
 /* ---- questions ---- */
 
-/* The first border above s, as an index; n + 1: none. */
-static int border_above(const hb_features *features, double s)
-{
-    int low = -1, high = features->n + 1;
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        *(features->borders[middle] <= s ? &low : &high) = middle;
-    }
-    return high;
-}
-
 double hb_features_width(const hb_features *features, double s)
 {
-    const int k = features->n ? border_above(features, s) : 0;
+    const int k = features->n ? hb_sorted_until(features->n + 1, features->borders, s) : 0;
     return k < 1 || k > features->n ? INFINITY : features->borders[k] - features->borders[k - 1];
 }
 
 double hb_features_next(const hb_features *features, double s, double narrow)
 {
     const double *border = features->borders;
-    for (int k = features->n ? border_above(features, s) : 0; features->n && k <= features->n; k++)
+    if (!features->n) return INFINITY;
+    for (int k = hb_sorted_until(features->n + 1, border, s); k <= features->n; k++)
         if ((k > 0 && border[k] - border[k - 1] < narrow) ||
             (k < features->n && border[k + 1] - border[k] < narrow))
             return border[k];

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 64, MAX_DIM = 1000000, STOP_PERIOD = 1 << 12 };
+enum { MAX_DIM = 1000000, STOP_PERIOD = 1 << 12 };
 
 double hb_sech2(double a)
 {
@@ -55,19 +55,6 @@ double hb_operation_value(hb_operation op, double a, double b, double c)
 }
 
 /* ---- storage ---- */
-
-hb_status hb_graph_grow(hb_context *context, void **items, int count, int *capacity, size_t size)
-{
-    if (count < *capacity) return HB_OK;
-    const int larger = *capacity ? 2 * *capacity : FIRST_CAPACITY;
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)larger, size, &memory));
-    if (count) memcpy(memory, *items, (size_t)count * size);
-    hb_release(context, *items);
-    *items = memory;
-    *capacity = larger;
-    return HB_OK;
-}
 
 hb_status hb_graph_create(hb_context *context, int dim, hb_graph **out)
 {
@@ -135,19 +122,13 @@ static hb_status grow_graph(hb_graph *graph)
              "the expressions have more than %d different parts; shorten a sum or the dimension",
              HB_MAX_NODES);
     if (graph->count < graph->capacity) return HB_OK;
-    int capacity = graph->capacity ? 2 * graph->capacity : FIRST_CAPACITY;
-    void *table;
-    HB_TRY(hb_allocate(graph->context, 2 * (size_t)capacity, sizeof(int), &table));
-    void *nodes = graph->nodes;
-    hb_status status = hb_graph_grow(graph->context, &nodes, graph->count, &graph->capacity,
-                                     sizeof(hb_graph_node));
-    if (status != HB_OK) {
-        hb_release(graph->context, table);
-        return status;
-    }
-    graph->nodes = nodes;
+    HB_TRY(HB_GROW(graph->context, graph->nodes, graph->count, graph->capacity));
+    int *table;
+    const hb_status status = HB_NEW_CLEARED(graph->context, table, 2 * (size_t)graph->capacity);
+    if (status != HB_OK) graph->capacity = graph->count; /* the old table serves on */
+    HB_TRY(status);
     hb_release(graph->context, graph->table);
-    graph->table = memset(table, 0, 2 * (size_t)capacity * sizeof(int));
+    graph->table = table;
     for (int i = 0; i < graph->count; i++) *find_slot(graph, &graph->nodes[i]) = i + 1;
     return HB_OK;
 }
@@ -237,10 +218,7 @@ static hb_status list_table(hb_graph *graph, const hb_axis_table *table, int *in
 {
     for (*index = 0; *index < graph->n_tables; ++*index)
         if (graph->tables[*index] == table) return HB_OK;
-    void *items = graph->tables;
-    HB_TRY(hb_graph_grow(graph->context, &items, graph->n_tables, &graph->table_capacity,
-                         sizeof *graph->tables));
-    graph->tables = items;
+    HB_TRY(HB_GROW(graph->context, graph->tables, graph->n_tables, graph->table_capacity));
     graph->tables[graph->n_tables++] = table;
     return HB_OK;
 }
@@ -344,10 +322,8 @@ hb_status hb_graph_parameter(hb_graph *graph, const char *name, double value)
     HB_TRY(check_parameter(graph, name, value));
     const hb_parameter *known = hb_graph_find_parameter(graph, name, strlen(name));
     HB_CHECK(graph->context, !known, HB_ERROR_ARGUMENT, "parameter %.60s is given twice", name);
-    void *items = graph->parameters;
-    HB_TRY(hb_graph_grow(graph->context, &items, graph->n_parameters, &graph->parameter_capacity,
-                         sizeof(hb_parameter)));
-    graph->parameters = items;
+    HB_TRY(
+        HB_GROW(graph->context, graph->parameters, graph->n_parameters, graph->parameter_capacity));
     hb_parameter *parameter = &graph->parameters[graph->n_parameters];
     HB_TRY(hb_copy_string(graph->context, name, &parameter->name));
     parameter->value = value;

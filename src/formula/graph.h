@@ -107,8 +107,6 @@ static inline int hb_graph_operands(const hb_graph_node *node, hb_node operand[3
 }
 double hb_operation_value(hb_operation op, double a, double b, double c);
 
-/* Makes room for one more item; *items is moved when it must grow. */
-hb_status hb_graph_grow(hb_context *context, void **items, int count, int *capacity, size_t size);
 /* The node with exactly these fields, found or made, without simplification. */
 hb_node hb_graph_intern(hb_graph *graph, hb_operation op, int a, int b, int c, double value);
 /* Ends a formula of builders: the status of the first failure, or HB_OK and the node. */

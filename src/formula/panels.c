@@ -47,7 +47,7 @@ struct hb_panels {
     double x[NODES];             /* Chebyshev points, from -1 to 1 */
     double cosine[NODES][NODES]; /* cos(j k pi/DEGREE), with the weights of the sum */
     double mean[NODES][NODES];   /* q from c */
-    size_t n, capacity;
+    int n, capacity;
     panel *panel; // (n)
 };
 
@@ -190,15 +190,7 @@ static hb_status keep(hb_context *context, const panel *p, void *user, int *stop
 {
     (void)stop;
     hb_panels *own = user;
-    if (own->n == own->capacity) {
-        const size_t capacity = own->capacity ? 2 * own->capacity : 16;
-        void *memory;
-        HB_TRY(hb_allocate(context, capacity, sizeof(panel), &memory));
-        if (own->n) memcpy(memory, own->panel, own->n * sizeof(panel));
-        hb_release(context, own->panel);
-        own->panel = memory;
-        own->capacity = capacity;
-    }
+    HB_TRY(HB_GROW(context, own->panel, own->n, own->capacity));
     own->panel[own->n++] = *p;
     own->total = p->before + integral_in(p, p->b);
     own->error += tail_of(p) * (p->b - p->a);
@@ -296,9 +288,9 @@ hb_status hb_panels_integral(hb_context *context, const hb_panels *panels, doubl
         *integral = below ? -outside : panels->total + outside;
         return HB_OK;
     }
-    size_t first = 0, last = panels->n; // panel[first].a <= s < panel[last].a
+    int first = 0, last = panels->n; // panel[first].a <= s < panel[last].a
     while (last - first > 1) {
-        const size_t middle = (first + last) / 2;
+        const int middle = (first + last) / 2;
         *(panels->panel[middle].a <= s ? &first : &last) = middle;
     }
     const panel *p = panels->panel + first;
@@ -361,9 +353,9 @@ static hb_status inverse_beyond(hb_context *context, const hb_panels *panels, do
 hb_status hb_panels_inverse(hb_context *context, const hb_panels *panels, double value, double *s)
 {
     if (value > panels->total) return inverse_beyond(context, panels, value, s);
-    size_t first = 0, last = panels->n;
+    int first = 0, last = panels->n;
     while (last - first > 1) {
-        const size_t middle = (first + last) / 2;
+        const int middle = (first + last) / 2;
         *(panels->panel[middle].before <= value ? &first : &last) = middle;
     }
     const panel *p = panels->panel + first;

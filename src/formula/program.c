@@ -39,26 +39,21 @@ typedef struct compiler {
 
 static hb_status push(compiler *c, hb_node node)
 {
-    void *items = c->stack;
-    hb_status status =
-        hb_graph_grow(c->graph->context, &items, c->n_stack, &c->stack_capacity, sizeof(hb_node));
-    c->stack = items;
-    if (status == HB_OK) c->stack[c->n_stack++] = node;
-    return status;
+    HB_TRY(HB_GROW(c->graph->context, c->stack, c->n_stack, c->stack_capacity));
+    c->stack[c->n_stack++] = node;
+    return HB_OK;
 }
 
 /* places[] for all nodes there are now; new ones have none. */
 static hb_status cover_nodes(compiler *c)
 {
     if (c->n_places >= c->graph->count) return HB_OK;
-    const int larger = 2 * c->graph->count;
-    void *memory;
-    HB_TRY(hb_allocate(c->graph->context, (size_t)larger, sizeof(int), &memory));
-    memset(memory, 0, (size_t)larger * sizeof(int));
-    if (c->n_places) memcpy(memory, c->place, (size_t)c->n_places * sizeof(int));
+    int *place;
+    HB_TRY(HB_NEW_CLEARED(c->graph->context, place, 2 * (size_t)c->graph->count));
+    if (c->n_places) memcpy(place, c->place, (size_t)c->n_places * sizeof(int));
     hb_release(c->graph->context, c->place);
-    c->place = memory;
-    c->n_places = larger;
+    c->place = place;
+    c->n_places = 2 * c->graph->count;
     return HB_OK;
 }
 
@@ -89,23 +84,16 @@ static hb_status append(hb_program *program, int once, hb_instruction in)
 {
     hb_instruction **list = once ? &program->once : &program->code;
     int *count = once ? &program->n_once : &program->n_code;
-    void *items = *list;
-    hb_status status =
-        hb_graph_grow(program->context, &items, *count,
-                      once ? &program->once_capacity : &program->code_capacity, sizeof in);
-    *list = items;
-    if (status == HB_OK) (*list)[(*count)++] = in;
-    return status;
+    int *capacity = once ? &program->once_capacity : &program->code_capacity;
+    HB_TRY(HB_GROW(program->context, *list, *count, *capacity));
+    (*list)[(*count)++] = in;
+    return HB_OK;
 }
 
 static hb_status new_scalar(compiler *c, double value, int *place)
 {
     hb_program *program = c->program;
-    void *items = program->scalars;
-    hb_status status = hb_graph_grow(program->context, &items, program->n_scalars,
-                                     &c->scalar_capacity, sizeof(double));
-    program->scalars = items;
-    if (status != HB_OK) return status;
+    HB_TRY(HB_GROW(program->context, program->scalars, program->n_scalars, c->scalar_capacity));
     program->scalars[program->n_scalars] = value;
     *place = -1 - program->n_scalars++;
     return HB_OK;

@@ -64,8 +64,8 @@ hb_status hb_program_run_times(hb_context *context, const hb_program *program, s
     if (t_step && program->each) program = program->each;
     const size_t doubles =
         (size_t)program->n_registers * program->width + (size_t)program->n_scalars;
-    void *memory = NULL;
-    if (doubles > STACK_DOUBLES) HB_TRY(hb_allocate(context, doubles, sizeof(double), &memory));
+    double *memory = NULL;
+    if (doubles > STACK_DOUBLES) HB_TRY(HB_NEW(context, memory, doubles));
     run_blocks(program, *hb_program_kernel_of(context->isa), n, x, t, t_step,
                memory ? memory : stack, out);
     hb_release(context, memory);

@@ -110,10 +110,7 @@ static hb_status add_break(search *s, const hb_drift_break *found)
             if (found->kind > facts->breaks[k].kind) facts->breaks[k].kind = found->kind;
             return HB_OK;
         }
-    void *items = facts->breaks;
-    HB_TRY(
-        hb_graph_grow(s->context, &items, facts->n_breaks, &s->capacity, sizeof(hb_drift_break)));
-    facts->breaks = items;
+    HB_TRY(HB_GROW(s->context, facts->breaks, facts->n_breaks, s->capacity));
     facts->breaks[facts->n_breaks++] = *found;
     return HB_OK;
 }
@@ -182,7 +179,7 @@ static hb_status is_symmetric(const search *s, const hb_node *entries, int *yes)
     const int d = drift->dim;
     uint64_t *fingerprint; // (count)
     *yes = 1;
-    for (size_t k = 0; k < drift->n_entries; k++) { /* build all mirrors first */
+    for (int k = 0; k < drift->n_entries; k++) { /* build all mirrors first */
         hb_node mirror;
         const int i = (int)(drift->entries[k] / (size_t)d),
                   j = (int)(drift->entries[k] % (size_t)d);
@@ -191,7 +188,7 @@ static hb_status is_symmetric(const search *s, const hb_node *entries, int *yes)
     HB_TRY(HB_NEW(s->context, fingerprint, (size_t)s->graph->count));
     hb_graph_fingerprints(s->graph, s->graph->count - 1, fingerprint);
     hb_status status = HB_OK;
-    for (size_t k = 0; k < drift->n_entries && *yes && status == HB_OK; k++) {
+    for (int k = 0; k < drift->n_entries && *yes && status == HB_OK; k++) {
         const int i = (int)(drift->entries[k] / (size_t)d),
                   j = (int)(drift->entries[k] % (size_t)d);
         hb_node mirror = entries[k];

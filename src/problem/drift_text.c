@@ -8,6 +8,7 @@
  * A number to reproduce: f = (y, 2.5 (1 - x^2) y - x) at (1.2, 0.7) has div f = 2.5 (1 - 1.44) = -1.1. */
 #include "base/context.h"
 #include "base/memory.h"
+#include "formula/graph.h"
 #include "problem/problem_parts.h"
 
 #include <math.h>
@@ -22,7 +23,7 @@ typedef struct building {
     hb_node *f;        // (d)
     hb_node *gradient; // (2d+1): f, div f, grad div f
     hb_node *entries;  // (capacity): the Jacobian's
-    size_t capacity;
+    int capacity, place_capacity;
 } building;
 
 /* ---- parsing -------------------------------------------------------------------------------- */
@@ -62,13 +63,12 @@ static hb_status parse_components(building *b, const char *text)
 static hb_status parse_potential(building *b, const char *text)
 {
     hb_graph *graph = b->drift->graph;
-    hb_node V, minus, slope;
+    hb_node V, slope;
     HB_TRY(hb_graph_parse(graph, text, "potential", 0, &V));
     HB_TRY(hb_program_compile(graph, 1, &V, &b->drift->potential));
-    HB_TRY(hb_graph_constant(graph, -1, &minus));
     for (int i = 0; i < b->drift->dim; i++) {
         HB_TRY(hb_graph_derivative(graph, V, i + 1, &slope));
-        HB_TRY(hb_graph_multiply(graph, minus, slope, b->f + i));
+        HB_TRY(hb_graph_finish(graph, hb_build_scaled(graph, -1, slope), b->f + i));
     }
     return HB_OK;
 }
@@ -95,29 +95,6 @@ static hb_status compile_gradient(building *b)
     return hb_program_compile(graph, 2 * d + 1, b->gradient, &drift->with_gradient);
 }
 
-static hb_status grow_entries(building *b)
-{
-    hb_drift *drift = b->drift;
-    const size_t capacity = b->capacity ? 2 * b->capacity : 64;
-    void *nodes, *places = NULL;
-    HB_TRY(hb_allocate(b->context, capacity, sizeof(hb_node), &nodes));
-    const hb_status status = hb_allocate(b->context, capacity, sizeof(size_t), &places);
-    if (status != HB_OK) {
-        hb_release(b->context, nodes);
-        return status;
-    }
-    if (b->capacity) {
-        memcpy(nodes, b->entries, b->capacity * sizeof(hb_node));
-        memcpy(places, drift->entries, b->capacity * sizeof(size_t));
-    }
-    hb_release(b->context, b->entries);
-    hb_release(b->context, drift->entries);
-    b->entries = nodes;
-    drift->entries = places;
-    b->capacity = capacity;
-    return HB_OK;
-}
-
 static hb_status compile_jacobian(building *b)
 {
     hb_drift *drift = b->drift;
@@ -130,12 +107,13 @@ static hb_status compile_jacobian(building *b)
             HB_TRY(hb_graph_derivative(drift->graph, b->f[i], j + 1, &entry));
             if (hb_graph_is_constant(drift->graph, entry, &number) && number == 0) continue;
             drift->jacobian_depends_on_t |= hb_graph_depends(drift->graph, entry, 0);
-            if (drift->n_entries == b->capacity) HB_TRY(grow_entries(b));
+            HB_TRY(HB_GROW(b->context, b->entries, drift->n_entries, b->capacity));
+            HB_TRY(HB_GROW(b->context, drift->entries, drift->n_entries, b->place_capacity));
             drift->entries[drift->n_entries] = (size_t)i * (size_t)d + (size_t)j;
             b->entries[drift->n_entries++] = entry;
         }
     if (drift->n_entries == 0) return HB_OK;
-    return hb_program_compile(drift->graph, (int)drift->n_entries, b->entries, &drift->jacobian);
+    return hb_program_compile(drift->graph, drift->n_entries, b->entries, &drift->jacobian);
 }
 
 /* ---- creation ------------------------------------------------------------------------------- */
@@ -154,30 +132,26 @@ hb_status hb_drift_compile(hb_context *context, const hb_node *f, hb_drift *drif
 {
     building b = {.context = context, .drift = drift};
     const size_t d = (size_t)drift->dim;
-    void *memory;
-    HB_TRY(hb_allocate(context, d, sizeof(hb_node), &memory));
-    drift->components = memcpy(memory, f, d * sizeof *f);
-    HB_TRY(hb_allocate(context, 3 * d + 1, sizeof(hb_node), &memory));
-    b.f = memory;
-    b.gradient = b.f + d;
-    memcpy(b.f, f, d * sizeof *f);
+    HB_TRY(HB_NEW(context, drift->components, d));
+    b.f = memcpy(drift->components, f, d * sizeof *f);
+    HB_TRY(HB_NEW(context, b.gradient, 2 * d + 1));
     hb_status status = compile_gradient(&b);
     if (status == HB_OK) status = compile_jacobian(&b);
     if (status == HB_OK)
         status = hb_drift_find_facts(context, drift, b.f, b.entries, drift->potential != NULL);
     hb_release(context, b.entries);
-    hb_release(context, memory);
+    hb_release(context, b.gradient);
     return status;
 }
 
 hb_status hb_drift_from_text(hb_context *context, const hb_problem_settings *settings, int dim,
                              hb_drift *drift)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)dim, sizeof(hb_node), &memory));
-    hb_status status = hb_drift_parse(context, settings, dim, drift, memory);
-    if (status == HB_OK) status = hb_drift_compile(context, memory, drift);
-    hb_release(context, memory);
+    hb_node *f; // (dim)
+    HB_TRY(HB_NEW(context, f, (size_t)dim));
+    hb_status status = hb_drift_parse(context, settings, dim, drift, f);
+    if (status == HB_OK) status = hb_drift_compile(context, f, drift);
+    hb_release(context, f);
     return status;
 }
 
@@ -245,7 +219,7 @@ static hb_status run_with_divergence(hb_context *context, const hb_drift *drift,
 static hb_status run_jacobian(hb_context *context, const hb_drift *drift, const double *t,
                               size_t t_step, size_t n, const double *x, double *jacobian)
 {
-    const size_t d = (size_t)drift->dim, width = drift->n_entries;
+    const size_t d = (size_t)drift->dim, width = (size_t)drift->n_entries;
     memset(jacobian, 0, n * d * d * sizeof *jacobian);
     if (width == 0) return HB_OK;
     const size_t block = rows_per_block(n, width);

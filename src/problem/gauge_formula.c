@@ -70,14 +70,14 @@ static hb_status copy_drift(hb_gauge_formula *formula, hb_node *nodes)
 static hb_status create(hb_context *context, const hb_problem *problem, hb_gauge_formula *formula)
 {
     const size_t d = (size_t)problem->dim;
-    void *memory;
+    hb_node *nodes; // (3 d + 1)
     HB_TRY(hb_time_change_rate(context, problem->change, 0, &formula->rate));
     HB_TRY(hb_graph_create(context, problem->dim, &formula->graph));
-    HB_TRY(hb_allocate(context, 3 * d + 1, sizeof(hb_node), &memory));
-    hb_status status = copy_drift(formula, memory);
-    if (status == HB_OK) status = build(formula, memory);
+    HB_TRY(HB_NEW(context, nodes, 3 * d + 1));
+    hb_status status = copy_drift(formula, nodes);
+    if (status == HB_OK) status = build(formula, nodes);
     if (status == HB_OK) status = hb_potential_cells_create(context, problem, &formula->cells);
-    hb_release(context, memory);
+    hb_release(context, nodes);
     return status;
 }
 
@@ -153,16 +153,14 @@ hb_status hb_gauge_formula_potential(hb_context *context, const hb_gauge_formula
                                      const double *x, double *V)
 {
     const hb_problem *problem = formula->problem;
-    const size_t bytes = n * (size_t)problem->dim * sizeof(double);
-    void *origin;
+    double *origin; // (n, d)
     if (problem->drift.potential) {
         HB_TRY(hb_program_run(context, problem->drift.potential, n, x, 0, V));
         for (size_t i = 0; i < n; i++) V[i] /= formula->rate;
         return HB_OK;
     }
-    HB_TRY(hb_allocate(context, bytes + 1, 1, &origin));
-    const hb_status status =
-        hb_potential_rise(context, problem, formula->cells, n, memset(origin, 0, bytes), x, V);
+    HB_TRY(HB_NEW_CLEARED(context, origin, n * (size_t)problem->dim));
+    const hb_status status = hb_potential_rise(context, problem, formula->cells, n, origin, x, V);
     hb_release(context, origin);
     return status;
 }

@@ -36,7 +36,7 @@ hb_status hb_noise_compile_divergence(hb_context *context, hb_graph *graph, int 
             status = hb_graph_finish(graph, entry, &entry);
             if (status == HB_OK) status = hb_graph_derivative(graph, entry, j + 1, &entry);
             if (status != HB_OK) break;
-            entry = hb_build_multiply(graph, hb_build_constant(graph, 0.5), entry);
+            entry = hb_build_scaled(graph, 0.5, entry);
             status = hb_graph_finish(graph, hb_build_add(graph, sum[i], entry), &sum[i]);
         }
     }
@@ -51,14 +51,12 @@ hb_status hb_noise_from_callback(hb_context *context, const hb_problem_settings 
     hb_matrix_noise *noise = &problem->noise_matrix;
     hb_graph *graph;
     hb_node root;
-    void *lock;
     HB_CHECK(context, s->noise_columns >= 0 && s->noise_columns <= HB_MAX_DIM, HB_ERROR_ARGUMENT,
              "noise_columns is %d; it must be 0 to %d", s->noise_columns, HB_MAX_DIM);
     HB_CHECK(context, s->convention != HB_CONVENTION_STRATONOVICH, HB_ERROR_ARGUMENT,
              "the convention is stratonovich and the noise is a callback; give the noise as text, "
              "or Ito's drift");
-    HB_TRY(hb_allocate(context, 1, sizeof(omp_lock_t), &lock));
-    noise->lock = lock;
+    HB_TRY(HB_NEW(context, noise->lock, 1));
     omp_init_lock(noise->lock);
     noise->kind = HB_NOISE_FIELD;
     noise->columns = s->noise_columns ? s->noise_columns : problem->dim;

@@ -12,6 +12,7 @@
  * from -559.7 to 0.3 has 5597.373476624964. */
 #include "problem/potential_rise.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/drift_facts.h"
 #include "problem/problem_parts.h"
@@ -28,13 +29,12 @@ static hb_status program_rise(hb_context *context, const hb_problem *problem, si
                               const double *from, const double *x, double *rise)
 {
     double rate;
-    void *start; // (n): V(from)
+    double *start; // (n): V(from)
     HB_TRY(hb_time_change_rate(context, problem->change, 0, &rate));
-    HB_TRY(hb_allocate(context, n ? n : 1, sizeof(double), &start));
+    HB_TRY(HB_NEW(context, start, n));
     hb_status status = hb_program_run(context, problem->drift.potential, n, from, 0, start);
     if (status == HB_OK) status = hb_program_run(context, problem->drift.potential, n, x, 0, rise);
-    for (size_t i = 0; i < n && status == HB_OK; i++)
-        rise[i] = (rise[i] - ((double *)start)[i]) / rate;
+    for (size_t i = 0; i < n && status == HB_OK; i++) rise[i] = (rise[i] - start[i]) / rate;
     hb_release(context, start);
     return status;
 }
@@ -132,17 +132,15 @@ static hb_status rise_all(hb_context *context, const hb_problem *problem, size_t
 {
     const size_t d = (size_t)problem->dim;
     line_scratch scratch;
-    void *memory;
-    HB_TRY(hb_allocate(context, ROWS * (2 * d + 1), sizeof(double), &memory));
-    scratch.at = memory;
-    scratch.F = scratch.at + ROWS * d;
-    scratch.tau = scratch.F + ROWS * d;
+    hb_workspace work;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(scratch.at, ROWS * d),
+                        HB_ARRAY(scratch.F, ROWS * d), HB_ARRAY(scratch.tau, ROWS)));
     memset(scratch.tau, 0, ROWS * sizeof(double));
     hb_status status = HB_OK;
     for (size_t i = 0; i < n && status == HB_OK; i += TOGETHER)
         status = rise_together(context, problem, &scratch, n - i < TOGETHER ? n - i : TOGETHER,
                                from + i * d, x + i * d, rise + i);
-    hb_release(context, memory);
+    hb_workspace_destroy(&work);
     return status;
 }
 
@@ -158,12 +156,8 @@ struct hb_potential_cells {
 /* The cell that holds s; the outermost ones have no end. */
 static int cell_of(const hb_features *f, double s)
 {
-    int low = 0, high = f->n;
-    while (high - low > 1) {
-        const int middle = (low + high) / 2;
-        *(f->borders[middle] <= s ? &low : &high) = middle;
-    }
-    return low;
+    const int until = hb_sorted_until(f->n, f->borders, s);
+    return until > 0 ? until - 1 : 0;
 }
 
 /* V at the borders, from the first of them above 0 both ways. */
@@ -173,9 +167,8 @@ static hb_status find_borders(hb_context *context, const hb_problem *problem, si
     const hb_features *cells = c->axes + axis;
     const int n = cells->n, above = cell_of(cells, 0) + 1, first = above < n ? above : n - 1;
     double from[MOST_AXES] = {0}, to[MOST_AXES] = {0}, rise;
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)n + 1, sizeof(double), &memory));
-    double *V = c->V[axis] = memory;
+    HB_TRY(HB_NEW(context, c->V[axis], (size_t)n + 1));
+    double *V = c->V[axis];
     for (int k = 0; k <= n; k++) V[k] = k == first ? 0 : NAN;
     for (int step = -1; step <= 1; step += 2)
         for (int k = first; k + step > 0 && k + step < n; k += step) {

@@ -162,13 +162,12 @@ static hb_status check_drift(hb_context *context, const hb_problem *problem)
 {
     const size_t d = (size_t)problem->dim;
     if (!problem->initial.ops || !problem->initial.ops->draw) return HB_OK;
-    void *memory;
-    HB_TRY(hb_allocate(context, 2 * PROBES * d, sizeof(double), &memory));
-    double *x = memory, *F = x + PROBES * d; // (PROBES, d) each
+    double *x; // (PROBES, d), and F the same
+    HB_TRY(HB_NEW(context, x, 2 * PROBES * d));
     hb_status status = hb_problem_initial_sample(context, problem, 1, 0, PROBES, x);
     if (status == HB_OK)
-        status = hb_problem_drift(context, problem, PROBES, x, 0, F, NULL, NULL, NULL);
-    hb_release(context, memory);
+        status = hb_problem_drift(context, problem, PROBES, x, 0, x + PROBES * d, NULL, NULL, NULL);
+    hb_release(context, x);
     /* At creation this is a wrong problem, not a failed computation. */
     return status == HB_ERROR_DOMAIN ? HB_ERROR_ARGUMENT : status;
 }
@@ -195,9 +194,8 @@ hb_status hb_problem_create_as(hb_context *context, const hb_problem_settings *s
     *out = NULL;
     hb_problem_settings chosen;
     HB_SIZED_READ(context, hb_problem_settings, settings, &chosen);
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_problem), &memory));
-    hb_problem *problem = memset(memory, 0, sizeof *problem);
+    hb_problem *problem;
+    HB_TRY(HB_NEW_CLEARED(context, problem, 1));
     problem->unit = unit;
     problem->inside = inside;
     const hb_status status = build(context, &chosen, problem);

@@ -47,7 +47,7 @@ typedef struct file_reader {
     int line, indented;
     hb_status status; /* of the first failure */
     char *texts[N_KEYS];
-    size_t n_parameters, capacity;
+    int n_parameters, capacity, value_capacity;
     char **names;   // (capacity)
     double *values; // (capacity)
     size_t n_times;
@@ -113,11 +113,9 @@ static hb_status set_text(file_reader *r, file_key key, const char *value)
              r->path, r->line, key_names[key]);
     if (!before) return hb_copy_string(r->context, value, &r->texts[key]);
     const size_t bytes = strlen(before) + strlen(value) + 2;
-    void *memory;
-    HB_TRY(hb_allocate(r->context, bytes, 1, &memory));
-    snprintf(memory, bytes, "%s %s", before, value);
+    HB_TRY(HB_NEW(r->context, r->texts[key], bytes));
+    snprintf(r->texts[key], bytes, "%s %s", before, value);
     hb_release(r->context, before);
-    r->texts[key] = memory;
     return HB_OK;
 }
 
@@ -147,39 +145,18 @@ static hb_status set_key(file_reader *r, const char *name, const char *value)
                    r->path, r->line, name);
 }
 
-static hb_status grow_parameters(file_reader *r)
-{
-    const size_t capacity = r->capacity ? 2 * r->capacity : 8;
-    void *names, *values;
-    HB_TRY(hb_allocate(r->context, capacity, sizeof(char *), &names));
-    const hb_status status = hb_allocate(r->context, capacity, sizeof(double), &values);
-    if (status != HB_OK) {
-        hb_release(r->context, names);
-        return status;
-    }
-    if (r->n_parameters) {
-        memcpy(names, r->names, r->n_parameters * sizeof(char *));
-        memcpy(values, r->values, r->n_parameters * sizeof(double));
-    }
-    hb_release(r->context, r->names);
-    hb_release(r->context, r->values);
-    r->names = names;
-    r->values = values;
-    r->capacity = capacity;
-    return HB_OK;
-}
-
 /* Sets a parameter; one that is there already is an error in the file and replaced by an override. */
 static hb_status set_parameter(file_reader *r, const char *name, double value, int replace)
 {
-    for (size_t i = 0; i < r->n_parameters; i++) {
+    for (int i = 0; i < r->n_parameters; i++) {
         if (strcmp(name, r->names[i])) continue;
         HB_CHECK(r->context, replace, HB_ERROR_FORMAT, "%s, line %d: parameter %s is given twice",
                  r->path, r->line, name);
         r->values[i] = value;
         return HB_OK;
     }
-    if (r->n_parameters == r->capacity) HB_TRY(grow_parameters(r));
+    HB_TRY(HB_GROW(r->context, r->names, r->n_parameters, r->capacity));
+    HB_TRY(HB_GROW(r->context, r->values, r->n_parameters, r->value_capacity));
     HB_TRY(hb_copy_string(r->context, name, &r->names[r->n_parameters]));
     r->values[r->n_parameters++] = value;
     return HB_OK;
@@ -260,7 +237,7 @@ static hb_status merge(file_reader *r, const hb_problem_settings *over, hb_probl
     if (isnan(s->time) && r->texts[KEY_TIME]) HB_TRY(read_times(r, &s->time));
     for (int i = 0; i < over->n_parameters; i++)
         HB_TRY(set_parameter(r, over->parameter_names[i], over->parameter_values[i], 1));
-    s->n_parameters = (int)r->n_parameters;
+    s->n_parameters = r->n_parameters;
     s->parameter_names = (const char *const *)r->names;
     s->parameter_values = r->values;
     return HB_OK;
@@ -304,7 +281,7 @@ hb_status hb_problem_load(hb_context *context, const hb_problem_settings *overri
     file_reader r = {.context = context, .path = path};
     const hb_status status = load(&r, &over, out);
     for (int key = 0; key < N_KEYS; key++) hb_release(context, r.texts[key]);
-    for (size_t i = 0; i < r.n_parameters; i++) hb_release(context, r.names[i]);
+    for (int i = 0; i < r.n_parameters; i++) hb_release(context, r.names[i]);
     hb_release(context, r.names);
     hb_release(context, r.values);
     hb_release(context, r.times);

@@ -24,7 +24,7 @@ typedef struct hb_drift {
     hb_program *with_gradient;   // f, div f, grad div f: 2d+1
     hb_program *jacobian;        // the n_entries derivatives that are not 0
     hb_program *potential;       // V, NULL when none is given
-    size_t n_entries;
+    int n_entries;
     size_t *entries;       // (n_entries): i*d + j of df_i/dx_j
     hb_range_tape *ranges; // f and the arguments of the breaks: d + n_breaks
     hb_program *arguments; // of the breaks; NULL: there are none

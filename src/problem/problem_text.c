@@ -67,9 +67,8 @@ hb_status hb_problem_write_text(hb_context *context, const hb_problem_settings *
     size_t size = strlen(drift) + strlen(noise) + 6 * NUMBER;
     if (problem->unit) size += (size_t)problem->dim * NUMBER;
     for (int i = 0; i < s->n_parameters; i++) size += strlen(s->parameter_names[i]) + NUMBER;
-    void *memory;
-    HB_TRY(hb_allocate(context, size, 1, &memory));
-    char *to = problem->text = memory;
+    HB_TRY(HB_NEW(context, problem->text, size));
+    char *to = problem->text;
     snprintf(number, sizeof number, "%d", problem->dim);
     to = put_line(to, "dim", number);
     to = put_line(to, s->drift ? "drift" : "potential", drift);

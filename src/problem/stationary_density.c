@@ -41,14 +41,13 @@ static hb_status drift_on_line(void *user, size_t n, const double *s, double *F)
     const size_t d = (size_t)l->whole->dim, axis = (size_t)l->axis;
     hb_context *context = l->whole->context;
     if (d == 1) return hb_problem_drift(context, l->whole, n, s, 0, F, NULL, NULL, NULL);
-    void *memory;
-    HB_TRY(hb_allocate(context, 2 * n * d, sizeof(double), &memory));
-    double *x = memory, *all = x + n * d; // (n, d) each
-    memset(x, 0, n * d * sizeof *x);
+    double *x; // (n, d), and of F the same
+    HB_TRY(HB_NEW_CLEARED(context, x, 2 * n * d));
+    double *all = x + n * d;
     for (size_t i = 0; i < n; i++) x[i * d + axis] = s[i];
     const hb_status status = hb_problem_drift(context, l->whole, n, x, 0, all, NULL, NULL, NULL);
     for (size_t i = 0; i < n && status == HB_OK; i++) F[i] = all[i * d + axis];
-    hb_release(context, memory);
+    hb_release(context, x);
     return status;
 }
 

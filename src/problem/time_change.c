@@ -72,10 +72,9 @@ static hb_status create_panels(hb_context *context, double time, int n, const do
                                    .name = "the noise g(t)",
                                    .variable = "t",
                                    .features = n > 0 ? &change->cells : NULL};
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)n + 1, sizeof(double), &memory));
-    change->cells = (hb_features){.n = n - 1, .borders = memory, .complete = 1};
-    if (n > 0) memcpy(memory, cuts, (size_t)n * sizeof(double));
+    change->cells = (hb_features){.n = n - 1, .complete = 1};
+    HB_TRY(HB_NEW(context, change->cells.borders, (size_t)n + 1));
+    if (n > 0) memcpy(change->cells.borders, cuts, (size_t)n * sizeof(double));
     HB_TRY(hb_panels_create(context, &settings, 0, time, &change->panels));
     if (n > 0) return HB_OK; /* what is narrow in t may be too narrow in tau */
     settings.function = slopes;

@@ -22,9 +22,7 @@ static const double APART = 1e-13; /* of the span: closer cuts are one */
 
 static hb_status put(hb_context *context, double t, hb_time_cuts *cuts)
 {
-    void *items = cuts->t;
-    HB_TRY(hb_graph_grow(context, &items, cuts->n, &cuts->capacity, sizeof(double)));
-    cuts->t = items;
+    HB_TRY(HB_GROW(context, cuts->t, cuts->n, cuts->capacity));
     cuts->t[cuts->n++] = t;
     return HB_OK;
 }
@@ -104,39 +102,29 @@ const hb_time_cuts *hb_problem_cuts(const hb_problem *problem)
     return &problem->cuts;
 }
 
-int hb_cuts_until(int n, const double *s, double at)
-{
-    int low = 0;
-    while (low < n) {
-        const int middle = low + (n - low) / 2;
-        *(s[middle] <= at ? &low : &n) = s[middle] <= at ? middle + 1 : middle;
-    }
-    return low;
-}
-
 double hb_cuts_after(const hb_time_cuts *cuts, double tau, double end)
 {
-    const int k = hb_cuts_until(cuts->n, cuts->tau, tau);
+    const int k = hb_sorted_until(cuts->n, cuts->tau, tau);
     return k < cuts->n ? fmin(cuts->tau[k], end) : end;
 }
 
 double hb_cuts_before(const hb_time_cuts *cuts, double tau)
 {
-    int k = hb_cuts_until(cuts->n, cuts->tau, tau);
+    int k = hb_sorted_until(cuts->n, cuts->tau, tau);
     if (k > 0 && !(cuts->tau[k - 1] < tau)) k--;
     return k > 0 ? cuts->tau[k - 1] : 0;
 }
 
 double hb_cuts_worth(const hb_time_cuts *cuts, double from, double to)
 {
-    const int k = hb_cuts_until(cuts->n, cuts->tau, from);
+    const int k = hb_sorted_until(cuts->n, cuts->tau, from);
     const double low = k ? cuts->tau[k - 1] : 0, high = k < cuts->n ? cuts->tau[k] : INFINITY;
     return (to - from) * fmax(1, cuts->unit / (high - low));
 }
 
 int hb_cuts_sample(const hb_time_cuts *cuts, double end, int even, double *tau)
 {
-    const int inside = hb_cuts_until(cuts->n, cuts->tau, end);
+    const int inside = hb_sorted_until(cuts->n, cuts->tau, end);
     const int stride = inside > even ? 1 + (inside - 1) / (even > 0 ? even : 1) : 1;
     int n = even;
     for (int k = 0; k < even; k++) tau[k] = even > 1 ? end * k / (even - 1) : 0;

@@ -23,8 +23,6 @@ hb_status hb_time_cuts_map(hb_context *context, const hb_time_change *change, do
                            hb_time_cuts *cuts);
 
 const hb_time_cuts *hb_problem_cuts(const hb_problem *problem);
-/* How many of s[n], rising, are at most `at`: the index of the next one. */
-int hb_cuts_until(int n, const double *s, double at);
 /* The first cut after tau, at most `end`; the last one before tau, or 0. */
 double hb_cuts_after(const hb_time_cuts *cuts, double tau, double end);
 double hb_cuts_before(const hb_time_cuts *cuts, double tau);

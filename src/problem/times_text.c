@@ -94,9 +94,8 @@ hb_status hb_problem_times_read(hb_context *context, const char *text, size_t *n
         "time is %.60s; it must be a number of at least 0 or inf, or up to %d numbers separated "
         "by commas or as first:last:step",
         text, HB_MOST_TIMES);
-    void *memory;
-    HB_TRY(hb_allocate(context, list.n, sizeof(double), &memory));
-    *times = memcpy(memory, list.values, list.n * sizeof(double));
+    HB_TRY(HB_NEW(context, *times, list.n));
+    memcpy(*times, list.values, list.n * sizeof(double));
     *n = list.n;
     return HB_OK;
 }

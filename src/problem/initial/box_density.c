@@ -293,10 +293,10 @@ static hb_status total_in_box(hb_context *context, hb_box_density *box)
     int least;
     HB_TRY(find_least(context, box, &least));
     for (int m = FIRST[d]; m <= LAST[d] && (change > 1e-12 || m <= least); m *= 2) {
-        void *memory;
-        HB_TRY(hb_allocate(context, lattice_size(d, m), sizeof(double), &memory));
-        const hb_status status = midpoint_sum(context, box, m, memory, &sum);
-        hb_release(context, memory);
+        double *l; // (m^d)
+        HB_TRY(HB_NEW(context, l, lattice_size(d, m)));
+        const hb_status status = midpoint_sum(context, box, m, l, &sum);
+        hb_release(context, l);
         HB_TRY(status);
         if (before > 0) change = fabs(sum / before - 1);
         before = sum;
@@ -340,10 +340,9 @@ static hb_status build_table(hb_context *context, hb_box_density *box)
 {
     const int d = box->problem->dim, cells = box->cells = CELLS[d];
     const size_t n = lattice_size(d, cells);
-    void *memory, *corners;
-    HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
-    box->table = memory;
-    HB_TRY(hb_allocate(context, lattice_size(d, cells + 1), sizeof(double), &corners));
+    double *corners; // ((cells + 1)^d)
+    HB_TRY(HB_NEW(context, box->table, n));
+    HB_TRY(HB_NEW(context, corners, lattice_size(d, cells + 1)));
     const hb_status status = tabulate(context, box, cells + 1, 0, corners);
     double sum = 0;
     for (size_t i = 0; i < n && status == HB_OK; i++)
@@ -414,9 +413,9 @@ static hb_status find_reach(hb_context *context, const hb_problem *problem, int 
 {
     const hb_features *features = &box->features;
     const size_t d = (size_t)problem->dim;
-    void *memory;
-    HB_TRY(hb_allocate(context, 2 * d, sizeof(double), &memory));
-    double *x = memset(memory, 0, 2 * d * sizeof *x), *F = x + d; // (d) each
+    double *x; // (d), and F the same
+    HB_TRY(HB_NEW_CLEARED(context, x, 2 * d));
+    double *F = x + d;
     hb_status status = HB_OK;
     for (int k = 0; k < features->n && status == HB_OK; k++) {
         const double a = features->borders[k], b = features->borders[k + 1];
@@ -426,7 +425,7 @@ static hb_status find_reach(hb_context *context, const hb_problem *problem, int 
         if (F[axis] > 0) box->reach.high = fmax(box->reach.high, b);
         if (F[axis] < 0) box->reach.low = fmin(box->reach.low, a);
     }
-    hb_release(context, memory);
+    hb_release(context, x);
     return status;
 }
 

@@ -25,14 +25,10 @@ hb_status hb_gaussians_create(hb_context *context, hb_problem *problem, size_t c
 {
     const size_t d = (size_t)problem->dim;
     HB_TRY(hb_initial_data(context, problem, sizeof **out, out));
-    void *memory;
     (*out)->count = count;
     (*out)->shared_sd = shared;
-    HB_TRY(hb_allocate(context, count * d, sizeof(double), &memory));
-    (*out)->mean = memory;
-    HB_TRY(hb_allocate(context, shared ? d : count * d, sizeof(double), &memory));
-    (*out)->sd = memory;
-    return HB_OK;
+    HB_TRY(HB_NEW(context, (*out)->mean, count * d));
+    return HB_NEW(context, (*out)->sd, shared ? d : count * d);
 }
 
 void hb_gaussians_destroy(hb_context *context, void *data)

@@ -3,7 +3,7 @@
 #define HB_PROBLEM_LINE_PRODUCT_H
 
 #include "problem/initial/initial_ops.h"
-#include "problem/line_density.h"
+#include "problem/initial/line_density.h"
 
 typedef struct hb_line_product {
     hb_graph *graph;         /* of dim 1 */

@@ -11,7 +11,7 @@
  * have a mass both fall exponentially in v. Below the smallest v that rounding lets x see, a pole goes on as the power
  * that it has there. What does not fall has no finite mass and is refused.
  * A number to reproduce: 1/(1 + x^2) has the mass pi. */
-#include "problem/line_density.h"
+#include "problem/initial/line_density.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"

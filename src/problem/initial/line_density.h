@@ -1,4 +1,4 @@
-/* problem/line_density.h: a density on the line that is known up to a factor, from its formula. */
+/* problem/initial/line_density.h: a density on the line that is known up to a factor, from its formula. */
 #ifndef HB_PROBLEM_LINE_DENSITY_H
 #define HB_PROBLEM_LINE_DENSITY_H
 
