@@ -15,10 +15,8 @@
 
 hb_status hb_initial_data(hb_context *context, hb_problem *problem, size_t bytes, void *out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, bytes, 1, &memory));
-    problem->initial.data = memset(memory, 0, bytes);
-    memcpy(out, &memory, sizeof memory); // a pointer to any type of data
+    HB_TRY(hb_allocate_to(context, bytes, 1, 1, out));
+    memcpy(&problem->initial.data, out, sizeof problem->initial.data); // a pointer to any type
     return HB_OK;
 }
 

@@ -14,46 +14,23 @@
 typedef struct joint {
     hb_box_density box;
     hb_graph *graph;
-    hb_program *value;    // ln u, u
-    hb_program *gradient; // ln u, u, slopes of both
-    hb_node node, log_node;
+    hb_density_formula formula;
+    hb_node node;
     int n_breaks, n_jumps;
 } joint;
 
 static hb_status raw(hb_context *context, const hb_problem *problem, size_t n, const double *x,
                      double *log_density, double *gradient)
 {
-    enum { BLOCK = 128, WIDTH = 2 + 2 * 3 };
     const joint *j = problem->initial.data;
-    const size_t d = (size_t)problem->dim, width = gradient ? 2 + 2 * d : 2;
-    double rows[BLOCK * WIDTH];
-    for (size_t first = 0; first < n; first += BLOCK) {
-        const size_t count = n - first < BLOCK ? n - first : BLOCK;
-        HB_TRY(hb_program_run(context, gradient ? j->gradient : j->value, count, x + first * d, 0,
-                              rows));
-        for (size_t i = 0; i < count; i++) {
-            const double *row = rows + i * width;
-            char text[HB_POINT_TEXT];
-            HB_CHECK(context, !(row[1] < 0), HB_ERROR_ARGUMENT,
-                     "density: the density is %.4g at x = %s; it must not be negative, write "
-                     "max(0, ...)",
-                     row[1], hb_point_text(problem->dim, x + (first + i) * d, text));
-            const double l = !isnan(row[0]) ? row[0] : row[1] > 0 ? log(row[1]) : -INFINITY;
-            log_density[first + i] = l;
-            for (size_t k = 0; gradient && k < d; k++) {
-                double slope = isfinite(row[2 + k]) ? row[2 + k] : row[2 + d + k] / row[1];
-                if (!isfinite(l) || !isfinite(slope)) slope = 0;
-                gradient[(first + i) * d + k] = slope;
-            }
-        }
-    }
-    return HB_OK;
+    return hb_density_formula_run(context, &j->formula, "density", (size_t)problem->dim, n, x,
+                                  log_density, gradient);
 }
 
 static hb_status formula(const hb_problem *problem, hb_graph *graph, hb_node *log_density)
 {
     const joint *j = problem->initial.data;
-    HB_TRY(hb_graph_copy(j->graph, j->log_node, 0, graph, log_density));
+    HB_TRY(hb_graph_copy(j->graph, j->formula.log_node, 0, graph, log_density));
     return hb_graph_finish(
         graph, hb_build_subtract(graph, *log_density, hb_build_constant(graph, j->box.log_total)),
         log_density);
@@ -62,8 +39,7 @@ static hb_status formula(const hb_problem *problem, hb_graph *graph, hb_node *lo
 static void destroy(hb_context *context, void *data)
 {
     joint *j = data;
-    hb_program_destroy(j->value);
-    hb_program_destroy(j->gradient);
+    hb_density_formula_destroy(&j->formula);
     hb_graph_destroy(j->graph);
     hb_box_density_destroy(context, data);
 }
@@ -86,20 +62,6 @@ static hb_status count_breaks(joint *j, hb_node node)
         j->n_jumps += argument != HB_NO_NODE && kind == HB_BREAK_JUMP;
     }
     return HB_OK;
-}
-
-static hb_status compile(joint *j, int d, hb_node node)
-{
-    hb_node nodes[8] = {0, node};
-    HB_TRY(count_breaks(j, node));
-    HB_TRY(hb_log_form(j->graph, node, nodes));
-    j->log_node = nodes[0];
-    for (int k = 0; k < d; k++) {
-        HB_TRY(hb_graph_derivative(j->graph, nodes[0], k + 1, nodes + 2 + k));
-        HB_TRY(hb_graph_derivative(j->graph, nodes[1], k + 1, nodes + 2 + d + k));
-    }
-    HB_TRY(hb_program_compile(j->graph, 2, nodes, &j->value));
-    return hb_program_compile(j->graph, 2 + 2 * d, nodes, &j->gradient);
 }
 
 /* The graph is the problem's from here on. */
@@ -127,7 +89,8 @@ static hb_status create_joint(const hb_initial_text *text, hb_problem *problem, 
                               .graph = graph,
                               .n_nodes = 1,
                               .nodes = &j->node};
-    HB_TRY(compile(j, text->dim, node));
+    HB_TRY(count_breaks(j, node));
+    HB_TRY(hb_density_formula_compile(graph, node, &j->formula));
     problem->initial.ops = j->n_jumps ? &jumping : j->n_breaks ? &rough : &smooth;
     HB_TRY(hb_box_density_find(context, &j->box));
     return hb_box_density_create(context, &j->box);

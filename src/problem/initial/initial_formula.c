@@ -6,6 +6,7 @@
  * have closed forms. Else, where no axes are mixed, the formula of each axis is a density on the line in y.
  * A number to reproduce: product(exp(-(log(x) - 0.7)^2)/x) is N(0.7, 0.5). */
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "formula/graph.h"
 #include "problem/initial/line_product.h"
@@ -61,15 +62,6 @@ typedef struct quadratic {
     double *hessian;  // (d, d)
 } quadratic;
 
-/* The number that a node is, or becomes in y = 0; NaN: it does not. */
-static hb_status number_at_zero(hb_graph *graph, hb_node node, const hb_node *origin, double *out)
-{
-    hb_node there;
-    HB_TRY(hb_graph_substitute(graph, 1, &node, origin, origin[0], graph, &there));
-    if (!hb_graph_is_constant(graph, there, out)) *out = NAN;
-    return HB_OK;
-}
-
 static hb_status is_constant(hb_context *context, hb_graph *graph, int d, hb_node node, int *yes)
 {
     *yes = 1;
@@ -83,21 +75,21 @@ static hb_status is_constant(hb_context *context, hb_graph *graph, int d, hb_nod
 }
 
 static hb_status read_quadratic(hb_context *context, hb_graph *graph, int d, hb_node node,
-                                const hb_node *origin, quadratic *q, int *yes)
+                                quadratic *q, int *yes)
 {
     int broken;
     HB_TRY(hb_formula_has_breaks(context, graph, node, HB_BREAKS_IN_X, &broken));
     *yes = !broken;
-    HB_TRY(number_at_zero(graph, node, origin, &q->value));
+    HB_TRY(hb_formula_at_zero(context, graph, node, &q->value));
     for (int i = 0; i < d && *yes; i++) {
         hb_node slope, second;
         HB_TRY(hb_graph_derivative(graph, node, i + 1, &slope));
-        HB_TRY(number_at_zero(graph, slope, origin, &q->gradient[i]));
+        HB_TRY(hb_formula_at_zero(context, graph, slope, &q->gradient[i]));
         for (int j = 0; j <= i && *yes; j++) {
             HB_TRY(hb_graph_derivative(graph, slope, j + 1, &second));
             HB_TRY(is_constant(context, graph, d, second, yes));
             if (!*yes) break;
-            HB_TRY(number_at_zero(graph, second, origin, &q->hessian[i * d + j]));
+            HB_TRY(hb_formula_at_zero(context, graph, second, &q->hessian[i * d + j]));
             q->hessian[j * d + i] = q->hessian[i * d + j];
             *yes = isfinite(q->hessian[i * d + j]);
         }
@@ -107,55 +99,45 @@ static hb_status read_quadratic(hb_context *context, hb_graph *graph, int d, hb_
     return HB_OK;
 }
 
-/* A Gaussian that is the problem's start; *taken 0: the quadratic is none, or not a normalised one. */
-static hb_status take_gaussian(hb_context *context, hb_problem *problem, const quadratic *q,
-                               int *taken)
+/* mean[d] and covariance C[d][d] of the Gaussian; 0: it is none, or not a normalised one. */
+static int solve_quadratic(size_t n, const quadratic *q, double *mean, double *C)
 {
-    const int d = problem->dim;
-    const size_t n = (size_t)d;
-    hb_workspace work;
-    double *C, *mean;
-    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(C, n * n), HB_ARRAY(mean, n)));
+    const int d = (int)n;
     double squares = 0, log_volume = 0;
     for (size_t k = 0; k < n * n; k++) C[k] = -q->hessian[k];
-    *taken = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', d, C, d) == 0;
-    for (int i = 0; i < d && *taken; i++) log_volume -= log(C[i * d + i]);
-    *taken = *taken && LAPACKE_dpotri(LAPACK_COL_MAJOR, 'U', d, C, d) == 0;
-    for (size_t i = 0; i < n && *taken; i++) {
+    if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', d, C, d) != 0) return 0;
+    for (size_t i = 0; i < n; i++) log_volume -= log(C[i * n + i]);
+    if (LAPACKE_dpotri(LAPACK_COL_MAJOR, 'U', d, C, d) != 0) return 0;
+    for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++) C[j * n + i] = C[i * n + j];
-    }
-    for (size_t i = 0; i < n && *taken; i++) {
-        mean[i] = 0;
-        for (size_t j = 0; j < n; j++) mean[i] += C[i * n + j] * q->gradient[j];
+    for (size_t i = 0; i < n; i++) {
+        mean[i] = hb_dot(n, C + i * n, q->gradient);
         squares += mean[i] * q->gradient[i];
     }
     const double value = -0.5 * (d * log(2 * M_PI) + squares) - log_volume;
-    *taken = *taken && fabs(value - q->value) <= SAME * (1 + fabs(value));
-    hb_gaussians *g = NULL;
-    hb_status status = HB_OK;
-    if (*taken) {
-        problem->initial.ops = &hb_initial_gaussian;
-        status = hb_gaussians_create(context, problem, 1, 1, &g);
-    }
+    return fabs(value - q->value) <= SAME * (1 + fabs(value));
+}
+
+/* N(mean, C) becomes the problem's start. */
+static hb_status make_gaussian(hb_context *context, hb_problem *problem, const double *mean,
+                               const double *C)
+{
+    const size_t n = (size_t)problem->dim;
     int diagonal = 1;
-    for (size_t k = 0; k < n * n && *taken; k++) diagonal &= k % (n + 1) == 0 || C[k] == 0;
-    for (size_t i = 0; g && status == HB_OK && i < n; i++) {
-        g->mean[i] = mean[i];
-        g->sd[i] = sqrt(C[i * (n + 1)]);
+    hb_gaussians *g;
+    problem->initial.ops = &hb_initial_gaussian;
+    HB_TRY(hb_gaussians_create(context, problem, 1, 1, &g));
+    memcpy(g->mean, mean, n * sizeof *mean);
+    for (size_t i = 0; i < n; i++) g->sd[i] = sqrt(C[i * (n + 1)]);
+    for (size_t k = 0; k < n * n; k++) diagonal &= k % (n + 1) == 0 || C[k] == 0;
+    if (!diagonal) {
+        HB_TRY(HB_NEW(context, g->cholesky, n * n));
+        memcpy(g->cholesky, C, n * n * sizeof *C);
+        LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', problem->dim, g->cholesky, problem->dim);
+        for (size_t k = 0; k < n * n; k++)
+            if (k % n > k / n) g->cholesky[k] = 0;
     }
-    if (g && status == HB_OK && !diagonal) {
-        void *memory;
-        status = hb_allocate(context, n * n, sizeof(double), &memory);
-        if (status == HB_OK) {
-            g->cholesky = memcpy(memory, C, n * n * sizeof *C);
-            LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', d, g->cholesky, d);
-            for (size_t k = 0; k < n * n; k++)
-                if (k % n > k / n) g->cholesky[k] = 0;
-        }
-    }
-    if (g && status == HB_OK) status = hb_gaussians_prepare(context, d, NULL, g);
-    hb_workspace_destroy(&work);
-    return status;
+    return hb_gaussians_prepare(context, problem->dim, NULL, g);
 }
 
 static hb_status try_gaussian(hb_context *context, hb_problem *problem, hb_graph *graph,
@@ -163,13 +145,13 @@ static hb_status try_gaussian(hb_context *context, hb_problem *problem, hb_graph
 {
     const size_t d = (size_t)problem->dim;
     hb_workspace work;
-    hb_node *origin;
     quadratic q = {0};
-    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(origin, d), HB_ARRAY(q.gradient, d),
-                        HB_ARRAY(q.hessian, d * d)));
-    for (size_t i = 0; i < d; i++) origin[i] = hb_build_constant(graph, 0);
-    hb_status status = read_quadratic(context, graph, problem->dim, node, origin, &q, taken);
-    if (status == HB_OK && *taken) status = take_gaussian(context, problem, &q, taken);
+    double *mean, *C;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(q.gradient, d), HB_ARRAY(q.hessian, d * d),
+                        HB_ARRAY(mean, d), HB_ARRAY(C, d * d)));
+    hb_status status = read_quadratic(context, graph, problem->dim, node, &q, taken);
+    *taken = status == HB_OK && *taken && solve_quadratic(d, &q, mean, C);
+    if (*taken) status = make_gaussian(context, problem, mean, C);
     hb_workspace_destroy(&work);
     return status;
 }

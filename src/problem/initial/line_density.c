@@ -18,8 +18,9 @@
 #include "base/memory.h"
 #include "formula/features.h"
 #include "formula/panels.h"
-#include "problem/drift_facts.h"
+#include "problem/problem_parts.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_PLACES = 64, MAX_BREAKS = 64, PER_UNIT = 32, NARROW = 256, STEEP = 4096 };
@@ -51,10 +52,9 @@ typedef struct ray {
 struct hb_line_density {
     hb_context *context;
     hb_graph *graph;
-    hb_node node, log_node;
+    hb_node node;
+    hb_density_formula formula;
     char what[80];
-    hb_program *value;     // ln u, u
-    hb_program *gradient;  // ln u, u, their slopes
     hb_program *arguments; // of the breaks, NULL: none
     int n_breaks, n_places, n_rays, has_pole, has_jump;
     double place[MAX_PLACES]; /* in order once all are found */
@@ -69,23 +69,65 @@ struct hb_line_density {
 
 /* ---- the formula ---- */
 
-static double log_value(const double *pair)
+hb_status hb_density_formula_compile(hb_graph *graph, hb_node node, hb_density_formula *out)
 {
-    if (!isnan(pair[0])) return pair[0];
-    return pair[1] > 0 ? log(pair[1]) : -INFINITY;
+    const int d = graph->dim;
+    hb_node nodes[2 + 2 * HB_DENSITY_FORMULA_DIM] = {0, node};
+    HB_TRY(hb_log_form(graph, node, nodes));
+    out->log_node = nodes[0];
+    for (int k = 0; k < d; k++) {
+        HB_TRY(hb_graph_derivative(graph, nodes[0], k + 1, nodes + 2 + k));
+        HB_TRY(hb_graph_derivative(graph, nodes[1], k + 1, nodes + 2 + d + k));
+    }
+    HB_TRY(hb_program_compile(graph, 2, nodes, &out->value));
+    return hb_program_compile(graph, 2 + 2 * d, nodes, &out->gradient);
+}
+
+void hb_density_formula_destroy(hb_density_formula *formula)
+{
+    hb_program_destroy(formula->value);
+    hb_program_destroy(formula->gradient);
+}
+
+static hb_status refuse_negative(hb_context *context, const char *what, double u, size_t d,
+                                 const double *x)
+{
+    char place[HB_POINT_TEXT];
+    hb_point_text((int)d, x, place);
+    if (d == 1) snprintf(place, sizeof place, "%.6g", *x);
+    return hb_fail(context, HB_ERROR_ARGUMENT,
+                   "%s: the density is %.4g at x = %s; it must not be negative, write max(0, ...)",
+                   what, u, place);
+}
+
+hb_status hb_density_formula_run(hb_context *context, const hb_density_formula *formula,
+                                 const char *what, size_t d, size_t n, const double *x,
+                                 double *log_density, double *gradient)
+{
+    enum { BLOCK = 128 };
+    const size_t width = gradient ? 2 + 2 * d : 2;
+    const hb_program *program = gradient ? formula->gradient : formula->value;
+    double rows[BLOCK * (2 + 2 * HB_DENSITY_FORMULA_DIM)]; // ln u, u, slopes of both
+    for (size_t i = 0; i < n; i++) {
+        const double *row = rows + i % BLOCK * width;
+        if (i % BLOCK == 0)
+            HB_TRY(hb_program_run(context, program, n - i < BLOCK ? n - i : BLOCK, x + i * d, 0,
+                                  rows));
+        if (what && row[1] < 0) return refuse_negative(context, what, row[1], d, x + i * d);
+        const double l = !isnan(row[0]) ? row[0] : row[1] > 0 ? log(row[1]) : -INFINITY;
+        log_density[i] = l;
+        for (size_t k = 0; gradient && k < d; k++) {
+            const double slope = isfinite(row[2 + k]) ? row[2 + k] : row[2 + d + k] / row[1];
+            gradient[i * d + k] = isfinite(l) && isfinite(slope) ? slope : 0;
+        }
+    }
+    return HB_OK;
 }
 
 static hb_status look(hb_context *context, const hb_line_density *line, size_t n, const double *x,
-                      double *pairs, double *l)
+                      double *l)
 {
-    HB_TRY(hb_program_run(context, line->value, n, x, 0, pairs));
-    for (size_t i = 0; i < n; i++) {
-        HB_CHECK(context, !(pairs[2 * i + 1] < 0), HB_ERROR_ARGUMENT,
-                 "%s: the density is %.4g at x = %.6g; it must not be negative, write max(0, ...)",
-                 line->what, pairs[2 * i + 1], x[i]);
-        l[i] = log_value(pairs + 2 * i);
-    }
-    return HB_OK;
+    return hb_density_formula_run(context, &line->formula, line->what, 1, n, x, l, NULL);
 }
 
 static hb_status find_breaks(hb_line_density *line)
@@ -110,18 +152,6 @@ static hb_status find_breaks(hb_line_density *line)
     return hb_program_compile(graph, line->n_breaks, found, &line->arguments);
 }
 
-static hb_status compile(hb_line_density *line)
-{
-    hb_node nodes[4] = {0, line->node};
-    HB_TRY(find_breaks(line));
-    HB_TRY(hb_log_form(line->graph, line->node, nodes));
-    line->log_node = nodes[0];
-    for (int k = 0; k < 2; k++)
-        HB_TRY(hb_graph_derivative(line->graph, nodes[k], 1, nodes + 2 + k));
-    HB_TRY(hb_program_compile(line->graph, 2, nodes, &line->value));
-    return hb_program_compile(line->graph, 4, nodes, &line->gradient);
-}
-
 /* ---- places ---- */
 
 static int add_place(hb_line_density *line, double x)
@@ -135,7 +165,7 @@ static int add_place(hb_line_density *line, double x)
 
 typedef struct scan {
     size_t n;
-    double *x, *pairs, *l, *arguments; // (n), (n, 2), (n), (n, n_breaks)
+    double *x, *l, *arguments; // (n), (n), (n, n_breaks)
     hb_workspace work;
 } scan;
 
@@ -191,10 +221,10 @@ static hb_status find_zeros(hb_line_density *line, const scan *s)
 static hb_status climb(const hb_line_density *line, double a, double b, double *x)
 {
     const double golden = 0.5 * (sqrt(5) - 1);
-    double pairs[4], l[2];
+    double l[2];
     for (int step = 0; step < 120 && fabs(b - a) > 1e-15 * fabs(a + b); step++) {
         const double two[2] = {b - golden * (b - a), a + golden * (b - a)};
-        HB_TRY(look(line->context, line, 2, two, pairs, l));
+        HB_TRY(look(line->context, line, 2, two, l));
         *(l[0] < l[1] ? &a : &b) = l[0] < l[1] ? two[0] : two[1];
     }
     *x = 0.5 * (a + b);
@@ -231,7 +261,7 @@ static hb_status look_around(hb_line_density *line, scan *s, double e)
         const double first = first_v(e);
         s->n = (size_t)((LAST - first) * PER_UNIT);
         for (size_t i = 0; i < s->n; i++) s->x[i] = x_on(e, sign, first + (double)i / PER_UNIT);
-        HB_TRY(look(line->context, line, s->n, s->x, s->pairs, s->l));
+        HB_TRY(look(line->context, line, s->n, s->x, s->l));
         HB_TRY(find_zeros(line, s));
         HB_TRY(find_peaks(line, s));
     }
@@ -248,7 +278,7 @@ static hb_status look_at_features(hb_line_density *line, scan *s, size_t most)
         s->x[s->n++] = a;
         s->x[s->n++] = 0.5 * (a + b);
     }
-    HB_TRY(look(line->context, line, s->n, s->x, s->pairs, s->l));
+    HB_TRY(look(line->context, line, s->n, s->x, s->l));
     HB_TRY(find_zeros(line, s));
     return find_peaks(line, s);
 }
@@ -284,7 +314,7 @@ static hb_status scan_ray(const hb_line_density *line, const ray *r, scan *s)
     s->n = (size_t)ceil((r->top - r->low) * PER_UNIT) + 1;
     for (size_t i = 0; i < s->n; i++)
         s->x[i] = x_on(r->e, r->sign, fmin(r->low + (double)i / PER_UNIT, r->top));
-    HB_TRY(look(line->context, line, s->n, s->x, s->pairs, s->l));
+    HB_TRY(look(line->context, line, s->n, s->x, s->l));
     for (size_t i = 0; i < s->n; i++)
         s->l[i] =
             s->x[i] == r->e ? -INFINITY : s->l[i] + fmin(r->low + (double)i / PER_UNIT, r->top);
@@ -338,11 +368,11 @@ static hb_status bound_ray(hb_line_density *line, ray *r, scan *s)
 static hb_status integrand(void *user, size_t n, const double *v, double *h)
 {
     const hb_line_density *line = user;
-    double x[HB_PANEL_NODES], pairs[2 * HB_PANEL_NODES];
+    double x[HB_PANEL_NODES];
     for (size_t first = 0; first < n; first += HB_PANEL_NODES) {
         const size_t count = n - first < HB_PANEL_NODES ? n - first : HB_PANEL_NODES;
         for (size_t i = 0; i < count; i++) x[i] = x_on(line->now->e, line->now->sign, v[first + i]);
-        HB_TRY(look(line->context, line, count, x, pairs, h + first));
+        HB_TRY(look(line->context, line, count, x, h + first));
         for (size_t i = 0; i < count; i++)
             h[first + i] = exp(h[first + i] + v[first + i] - line->peak);
     }
@@ -353,10 +383,9 @@ static hb_status integrand(void *user, size_t n, const double *v, double *h)
 static hb_status features_on(const hb_line_density *line, ray *r)
 {
     const hb_features *all = &line->features;
-    void *memory;
     int n = 0;
-    HB_TRY(hb_allocate(line->context, (size_t)all->n + 1, sizeof(double), &memory));
-    double *borders = r->features.borders = memory;
+    HB_TRY(HB_NEW(line->context, r->features.borders, (size_t)all->n + 1));
+    double *borders = r->features.borders;
     for (int k = 0; k <= all->n; k++) {
         const double s = r->sign * (all->borders[r->sign > 0 ? k : all->n - k] - r->e);
         if (s > 0 && log(s) > r->low && log(s) < r->top) borders[n++] = log(s);
@@ -407,12 +436,12 @@ static hb_status weigh(hb_line_density *line, scan *s)
 static hb_status build(hb_line_density *line, double share)
 {
     scan s = {0};
-    HB_TRY(compile(line));
+    HB_TRY(find_breaks(line));
+    HB_TRY(hb_density_formula_compile(line->graph, line->node, &line->formula));
     HB_TRY(hb_features_find(line->context, line->graph, 1, &line->node, 1, NULL,
                             (hb_interval){0, 0}, &line->features));
     const size_t most = (size_t)(2 * LAST * PER_UNIT) + 40 * PER_UNIT;
-    HB_TRY(HB_WORKSPACE(line->context, &s.work, HB_ARRAY(s.x, most), HB_ARRAY(s.pairs, 2 * most),
-                        HB_ARRAY(s.l, most),
+    HB_TRY(HB_WORKSPACE(line->context, &s.work, HB_ARRAY(s.x, most), HB_ARRAY(s.l, most),
                         HB_ARRAY(s.arguments, most * (size_t)(line->n_breaks + 1))));
     hb_status status = find_places(line, &s, most);
     if (status == HB_OK) status = weigh(line, &s);
@@ -445,8 +474,7 @@ hb_status hb_line_density_create(hb_context *context, hb_graph *graph, hb_node n
 void hb_line_density_destroy(hb_context *context, hb_line_density *line)
 {
     if (!line) return;
-    hb_program_destroy(line->value);
-    hb_program_destroy(line->gradient);
+    hb_density_formula_destroy(&line->formula);
     hb_program_destroy(line->arguments);
     for (int k = 0; k < line->n_rays; k++) {
         hb_panels_destroy(context, line->rays[k].panels);
@@ -461,21 +489,8 @@ void hb_line_density_destroy(hb_context *context, hb_line_density *line)
 hb_status hb_line_density_evaluate(hb_context *context, const hb_line_density *line, size_t n,
                                    const double *x, double *log_density, double *slope)
 {
-    enum { BLOCK = 128 };
-    double rows[4 * BLOCK];
-    const size_t width = slope ? 4 : 2;
-    for (size_t first = 0; first < n; first += BLOCK) {
-        const size_t count = n - first < BLOCK ? n - first : BLOCK;
-        HB_TRY(hb_program_run(context, slope ? line->gradient : line->value, count, x + first, 0,
-                              rows));
-        for (size_t i = 0; i < count; i++) {
-            const double *row = rows + i * width, l = log_value(row);
-            log_density[first + i] = l - line->log_total;
-            if (!slope) continue;
-            slope[first + i] = isfinite(row[2]) ? row[2] : row[3] / row[1];
-            if (!isfinite(l) || !isfinite(slope[first + i])) slope[first + i] = 0;
-        }
-    }
+    HB_TRY(hb_density_formula_run(context, &line->formula, NULL, 1, n, x, log_density, slope));
+    for (size_t i = 0; i < n; i++) log_density[i] -= line->log_total;
     return HB_OK;
 }
 
@@ -508,7 +523,7 @@ static hb_status mass_on(hb_context *context, const hb_line_density *line, const
 {
     enum { GAUSS = 16 };
     static const double PIECE = 0.5;
-    double nodes[GAUSS], weights[GAUSS], x[GAUSS], pairs[2 * GAUSS], l[GAUSS];
+    double nodes[GAUSS], weights[GAUSS], x[GAUSS], l[GAUSS];
     *mass = 0;
     if (!(b > a)) return HB_OK;
     if (a < exp(r->low)) { // from the end itself: what the panels know
@@ -528,7 +543,7 @@ static hb_status mass_on(hb_context *context, const hb_line_density *line, const
     for (int p = 0; p < pieces; p++) {
         const double from = low + (high - low) * p / pieces, width = (high - low) / pieces;
         for (int k = 0; k < GAUSS; k++) x[k] = x_on(r->e, r->sign, from + width * nodes[k]);
-        HB_TRY(look(context, line, GAUSS, x, pairs, l));
+        HB_TRY(look(context, line, GAUSS, x, l));
         for (int k = 0; k < GAUSS; k++)
             *mass += width * weights[k] * exp(l[k] + from + width * nodes[k] - line->peak);
     }
@@ -568,10 +583,11 @@ void hb_line_density_box(const hb_line_density *line, double *low, double *high)
 static int is_narrow(const hb_line_density *line)
 {
     const double narrow = (line->high - line->low) / NARROW;
-    double at = line->low, pair[2];
+    double at = line->low, l;
     while ((at = hb_features_next(&line->features, at, narrow)) < line->high)
-        if (hb_program_run(line->context, line->value, 1, &at, 0, pair) == HB_OK &&
-            log_value(pair) + log(narrow) > line->log_total - 30)
+        if (hb_density_formula_run(line->context, &line->formula, NULL, 1, 1, &at, &l, NULL) ==
+                HB_OK &&
+            l + log(narrow) > line->log_total - 30)
             return 1;
     return 0;
 }
@@ -581,7 +597,7 @@ static int is_narrow(const hb_line_density *line)
 static int is_steep(const hb_line_density *line)
 {
     const double *border = line->features.borders, narrow = (line->high - line->low) / STEEP;
-    double before = NAN, rise = 0, pair[2];
+    double before = NAN, rise = 0, l;
     for (int k = 0; k < line->features.n; k++) {
         if (!(border[k + 1] - border[k] < narrow && border[k] >= line->low)) {
             before = NAN;
@@ -589,9 +605,10 @@ static int is_steep(const hb_line_density *line)
             continue;
         }
         for (int end = isnan(before) ? 0 : 1; end < 2; end++) {
-            if (hb_program_run(line->context, line->value, 1, border + k + end, 0, pair) != HB_OK)
+            if (hb_density_formula_run(line->context, &line->formula, NULL, 1, 1, border + k + end,
+                                       &l, NULL) != HB_OK)
                 return 1;
-            const double l = fmax(log_value(pair), line->log_total - 30);
+            l = fmax(l, line->log_total - 30);
             rise += isnan(before) ? 0 : fabs(l - before);
             before = l;
         }
@@ -609,5 +626,5 @@ int hb_line_density_breaks(const hb_line_density *line)
 hb_node hb_line_density_log_node(const hb_line_density *line, double *log_total)
 {
     *log_total = line->log_total;
-    return line->log_node;
+    return line->formula.log_node;
 }

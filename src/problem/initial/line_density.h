@@ -4,6 +4,21 @@
 
 #include "formula/log_form.h"
 
+/* A formula u in up to three coordinates, with ln u (log_form.h), which does not overflow where u does. */
+enum { HB_DENSITY_FORMULA_DIM = 3 };
+typedef struct hb_density_formula {
+    hb_node log_node;
+    hb_program *value, *gradient; // ln u, u; the same and their slopes
+} hb_density_formula;
+
+hb_status hb_density_formula_compile(hb_graph *graph, hb_node node, hb_density_formula *out);
+void hb_density_formula_destroy(hb_density_formula *formula);
+/* ln u[n], -inf where the formula has no value, and its gradient[n][d] (0 there; may be NULL) at x[n][d]. what opens the
+ * message that refuses a negative u; NULL: it counts as no value. */
+hb_status hb_density_formula_run(hb_context *context, const hb_density_formula *formula,
+                                 const char *what, size_t d, size_t n, const double *x,
+                                 double *log_density, double *gradient);
+
 typedef struct hb_line_density hb_line_density;
 
 /* The node of a graph of dim 1; the graph must live as long. what opens messages: "product, axis 2". share: of the mass

@@ -62,8 +62,7 @@ hb_status hb_formula_has_breaks(hb_context *context, const hb_graph *graph, hb_n
     return HB_OK;
 }
 
-/* The value of a formula in x_axis at x = 0. */
-static hb_status value_at_zero(hb_context *context, hb_graph *graph, hb_node node, double *value)
+hb_status hb_formula_at_zero(hb_context *context, hb_graph *graph, hb_node node, double *value)
 {
     hb_node *x; // (dim)
     hb_node zero, out;
@@ -96,7 +95,7 @@ static hb_status parabola(hb_context *context, hb_graph *graph, hb_node node, in
     if (*degree == 3) return HB_OK;
     for (int k = 0; k < 3; k++) {
         a[k] = 0;
-        if (k <= *degree) HB_TRY(value_at_zero(context, graph, slopes[k], a + k));
+        if (k <= *degree) HB_TRY(hb_formula_at_zero(context, graph, slopes[k], a + k));
         if (!isfinite(a[k])) *degree = 3;
     }
     a[2] /= 2;
@@ -344,8 +343,7 @@ hb_node hb_axis_slope_node(const hb_axis_map *map, hb_graph *graph, hb_node y)
                                  hb_build_unary(graph, HB_OP_TANH, y));
     case HB_AXIS_SINH: return hb_build_unary(graph, HB_OP_TANH, y);
     case HB_AXIS_TABLE:
-        return hb_axis_table_slope_node(map->table, graph,
-                                        hb_build_mapped(graph, map->table, y));
+        return hb_axis_table_slope_node(map->table, graph, hb_build_mapped(graph, map->table, y));
     }
     return HB_NO_NODE;
 }

@@ -55,6 +55,8 @@ typedef enum hb_formula_break {
 } hb_formula_break;
 hb_status hb_formula_has_breaks(hb_context *context, const hb_graph *graph, hb_node node,
                                 hb_formula_break kind, int *yes);
+/* The number that a formula is at x = 0, t = 0; NaN: it is none. */
+hb_status hb_formula_at_zero(hb_context *context, hb_graph *graph, hb_node node, double *value);
 hb_node hb_formula_without_factor(const hb_graph *graph, hb_node node); /* that is a number */
 
 #endif
