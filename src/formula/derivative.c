@@ -54,7 +54,7 @@ static hb_status resize_memo(hb_graph *graph, size_t capacity)
     return HB_OK;
 }
 
-static hb_status remember(hb_graph *graph, hb_node node, int variable, hb_node derivative)
+static hb_status memo_remember(hb_graph *graph, hb_node node, int variable, hb_node derivative)
 {
     hb_derivative_memo *memo = &graph->memo;
     if (4 * (memo->count + 1) > 3 * memo->capacity) HB_TRY(resize_memo(graph, 2 * memo->capacity));
@@ -81,53 +81,54 @@ static hb_status prepare_memo(hb_graph *graph)
 
 /* ---- the rules ---- */
 
-static hb_node number(hb_graph *g, double value)
+static hb_node rule_number(hb_graph *g, double value)
 {
     return hb_build_constant(g, value);
 }
 
-static hb_node times(hb_graph *g, hb_node a, hb_node b)
+static hb_node rule_times(hb_graph *g, hb_node a, hb_node b)
 {
     return hb_build_multiply(g, a, b);
 }
 
-static hb_node apply(hb_graph *g, hb_operation op, hb_node a)
+static hb_node rule_apply(hb_graph *g, hb_operation op, hb_node a)
 {
     return hb_build_unary(g, op, a);
 }
 
 /* The derivative of a function of one argument: f'(a). self is f(a). */
-static hb_node slope(hb_graph *g, hb_operation op, hb_node a, hb_node self)
+static hb_node rule_slope(hb_graph *g, hb_operation op, hb_node a, hb_node self)
 {
     switch (op) {
-    case HB_OP_NEGATE: return number(g, -1);
+    case HB_OP_NEGATE: return rule_number(g, -1);
     case HB_OP_EXP: return self;
     case HB_OP_LOG: return hb_build_power(g, a, -1);
-    case HB_OP_SQRT: return hb_build_divide(g, number(g, 0.5), self);
-    case HB_OP_SIN: return apply(g, HB_OP_COS, a);
-    case HB_OP_COS: return hb_build_negate(g, apply(g, HB_OP_SIN, a));
-    case HB_OP_TAN: return hb_build_add(g, number(g, 1), hb_build_power(g, self, 2));
-    case HB_OP_ASIN: return apply(g, HB_OP_ASIN1, a);
-    case HB_OP_ACOS: return hb_build_negate(g, apply(g, HB_OP_ASIN1, a));
-    case HB_OP_ASIN1: return times(g, a, hb_build_power(g, self, 3));
+    case HB_OP_SQRT: return hb_build_divide(g, rule_number(g, 0.5), self);
+    case HB_OP_SIN: return rule_apply(g, HB_OP_COS, a);
+    case HB_OP_COS: return hb_build_negate(g, rule_apply(g, HB_OP_SIN, a));
+    case HB_OP_TAN: return hb_build_add(g, rule_number(g, 1), hb_build_power(g, self, 2));
+    case HB_OP_ASIN: return rule_apply(g, HB_OP_ASIN1, a);
+    case HB_OP_ACOS: return hb_build_negate(g, rule_apply(g, HB_OP_ASIN1, a));
+    case HB_OP_ASIN1: return rule_times(g, a, hb_build_power(g, self, 3));
     case HB_OP_ATAN:
-        return hb_build_power(g, hb_build_add(g, number(g, 1), hb_build_power(g, a, 2)), -1);
-    case HB_OP_SINH: return apply(g, HB_OP_COSH, a);
-    case HB_OP_COSH: return apply(g, HB_OP_SINH, a);
-    case HB_OP_TANH: return apply(g, HB_OP_SECH2, a);
-    case HB_OP_SECH2: return times(g, number(g, -2), times(g, self, apply(g, HB_OP_TANH, a)));
-    case HB_OP_ABS: return apply(g, HB_OP_SIGN, a);
+        return hb_build_power(g, hb_build_add(g, rule_number(g, 1), hb_build_power(g, a, 2)), -1);
+    case HB_OP_SINH: return rule_apply(g, HB_OP_COSH, a);
+    case HB_OP_COSH: return rule_apply(g, HB_OP_SINH, a);
+    case HB_OP_TANH: return rule_apply(g, HB_OP_SECH2, a);
+    case HB_OP_SECH2:
+        return rule_times(g, rule_number(g, -2), rule_times(g, self, rule_apply(g, HB_OP_TANH, a)));
+    case HB_OP_ABS: return rule_apply(g, HB_OP_SIGN, a);
     case HB_OP_MAPPED: return hb_axis_table_b_node(g->tables[g->nodes[self].b], g, self);
-    default: return number(g, 0); /* sign */
+    default: return rule_number(g, 0); /* sign */
     }
 }
 
 static hb_node quotient_rule(hb_graph *g, hb_node self, hb_node b, hb_node da, hb_node db)
 {
-    return hb_build_divide(g, hb_build_subtract(g, da, times(g, self, db)), b);
+    return hb_build_divide(g, hb_build_subtract(g, da, rule_times(g, self, db)), b);
 }
 
-static int is_zero(const hb_graph *g, hb_node node)
+static int rule_is_zero(const hb_graph *g, hb_node node)
 {
     return node != HB_NO_NODE && g->nodes[node].op == HB_OP_CONSTANT && g->nodes[node].value == 0;
 }
@@ -135,41 +136,43 @@ static int is_zero(const hb_graph *g, hb_node node)
 static hb_node pow_rule(hb_graph *g, hb_node self, hb_node da, hb_node db)
 {
     const hb_node a = g->nodes[self].a, b = g->nodes[self].b;
-    if (is_zero(g, db)) {
-        hb_node less = hb_build_subtract(g, b, number(g, 1));
-        return times(g, times(g, b, hb_build_pow(g, a, less)), da);
+    if (rule_is_zero(g, db)) {
+        hb_node less = hb_build_subtract(g, b, rule_number(g, 1));
+        return rule_times(g, rule_times(g, b, hb_build_pow(g, a, less)), da);
     }
-    hb_node growth = times(g, db, apply(g, HB_OP_LOG, a));
-    hb_node shift = is_zero(g, da) ? da : hb_build_divide(g, times(g, b, da), a);
-    return times(g, self, hb_build_add(g, growth, shift));
+    hb_node growth = rule_times(g, db, rule_apply(g, HB_OP_LOG, a));
+    hb_node shift = rule_is_zero(g, da) ? da : hb_build_divide(g, rule_times(g, b, da), a);
+    return rule_times(g, self, hb_build_add(g, growth, shift));
 }
 
 static hb_node power_rule(hb_graph *g, hb_node a, int exponent, hb_node da)
 {
     hb_node reduced = exponent > -HB_MAX_POWER ? hb_build_power(g, a, exponent - 1)
-                                               : hb_build_pow(g, a, number(g, exponent - 1));
-    return times(g, times(g, number(g, exponent), reduced), da);
+                                               : hb_build_pow(g, a, rule_number(g, exponent - 1));
+    return rule_times(g, rule_times(g, rule_number(g, exponent), reduced), da);
 }
 
 /* The derivative of a node from those of its operands; nodes are copied, since the array may move.
  * */
-static hb_node differentiate(hb_graph *g, hb_node self, hb_node da, hb_node db, hb_node dc)
+static hb_node rule_of_node(hb_graph *g, hb_node self, hb_node da, hb_node db, hb_node dc)
 {
     const hb_graph_node node = g->nodes[self];
     switch (node.op) {
     case HB_OP_POWER: return power_rule(g, node.a, node.b, da);
     case HB_OP_ADD: return hb_build_add(g, da, db);
     case HB_OP_SUBTRACT: return hb_build_subtract(g, da, db);
-    case HB_OP_MULTIPLY: return hb_build_add(g, times(g, da, node.b), times(g, node.a, db));
+    case HB_OP_MULTIPLY:
+        return hb_build_add(g, rule_times(g, da, node.b), rule_times(g, node.a, db));
     case HB_OP_DIVIDE: return quotient_rule(g, self, node.b, da, db);
     case HB_OP_POW: return pow_rule(g, self, da, db);
-    case HB_OP_LESS: return number(g, 0);
+    case HB_OP_LESS: return rule_number(g, 0);
     case HB_OP_MIN:
         return hb_build_select(g, hb_build_binary(g, HB_OP_LESS, node.b, node.a), db, da);
     case HB_OP_MAX:
         return hb_build_select(g, hb_build_binary(g, HB_OP_LESS, node.a, node.b), db, da);
     case HB_OP_SELECT: return hb_build_select(g, node.a, db, dc);
-    default: return is_zero(g, da) ? da : times(g, slope(g, node.op, node.a, self), da);
+    default:
+        return rule_is_zero(g, da) ? da : rule_times(g, rule_slope(g, node.op, node.a, self), da);
     }
 }
 
@@ -183,7 +186,7 @@ typedef struct walk {
     int count, capacity;
 } walk;
 
-static hb_status push(walk *w, hb_node node)
+static hb_status derivative_push(walk *w, hb_node node)
 {
     HB_TRY(HB_GROW(w->graph->context, w->stack, w->count, w->capacity));
     w->stack[w->count++] = node;
@@ -191,7 +194,7 @@ static hb_status push(walk *w, hb_node node)
 }
 
 /* 1 when the derivative is known. */
-static int known(const walk *w, hb_node node, hb_node *derivative)
+static int derivative_known(const walk *w, hb_node node, hb_node *derivative)
 {
     const hb_graph *graph = w->graph;
     if (graph->nodes[node].op == HB_OP_VARIABLE) {
@@ -208,11 +211,11 @@ static int known(const walk *w, hb_node node, hb_node *derivative)
 }
 
 /* Differentiates the node on top, or pushes the operands that must come first. */
-static hb_status step(walk *w)
+static hb_status derivative_step(walk *w)
 {
     const hb_node top = w->stack[w->count - 1];
     hb_node derivative[3] = {w->zero, w->zero, w->zero};
-    if (known(w, top, &derivative[0])) {
+    if (derivative_known(w, top, &derivative[0])) {
         w->count--;
         return HB_OK;
     }
@@ -220,12 +223,13 @@ static hb_status step(walk *w)
     hb_node operand[3];
     const int before = w->count, arity = hb_graph_operands(&node, operand);
     for (int i = 0; i < arity; i++)
-        if (!known(w, operand[i], &derivative[i])) HB_TRY(push(w, operand[i]));
+        if (!derivative_known(w, operand[i], &derivative[i]))
+            HB_TRY(derivative_push(w, operand[i]));
     if (w->count > before) return HB_OK;
-    hb_node result = differentiate(w->graph, top, derivative[0], derivative[1], derivative[2]);
+    hb_node result = rule_of_node(w->graph, top, derivative[0], derivative[1], derivative[2]);
     HB_TRY(hb_graph_finish(w->graph, result, &result));
     w->count--;
-    return remember(w->graph, top, w->variable, result);
+    return memo_remember(w->graph, top, w->variable, result);
 }
 
 hb_status hb_graph_derivative(hb_graph *graph, hb_node node, int variable, hb_node *out)
@@ -236,9 +240,9 @@ hb_status hb_graph_derivative(hb_graph *graph, hb_node node, int variable, hb_no
     walk w = {.graph = graph, .variable = variable};
     HB_TRY(hb_graph_constant(graph, 0, &w.zero));
     HB_TRY(hb_graph_constant(graph, 1, &w.one));
-    hb_status status = push(&w, node);
-    while (status == HB_OK && w.count) status = step(&w);
-    if (status == HB_OK) known(&w, node, out);
+    hb_status status = derivative_push(&w, node);
+    while (status == HB_OK && w.count) status = derivative_step(&w);
+    if (status == HB_OK) derivative_known(&w, node, out);
     hb_release(graph->context, w.stack);
     return status;
 }

@@ -75,7 +75,7 @@ typedef struct search {
 
 /* ---- the functions ---- */
 
-static int depends(const search *s, hb_node node)
+static int features_depends(const search *s, hb_node node)
 {
     int any = 0;
     if (s->variable != ALL_X) return hb_graph_depends(s->graph, node, s->variable);
@@ -83,9 +83,9 @@ static int depends(const search *s, hb_node node)
     return any;
 }
 
-static void add_rule(search *s, rule_kind kind, hb_node argument, double size)
+static void features_add_rule(search *s, rule_kind kind, hb_node argument, double size)
 {
-    if (argument == HB_NO_NODE || !depends(s, argument)) return;
+    if (argument == HB_NO_NODE || !features_depends(s, argument)) return;
     for (int k = 0; k < s->n_rules; k++)
         if (s->rules[k].kind == kind && s->rules[k].argument == argument) {
             s->rules[k].size = fmax(s->rules[k].size, size);
@@ -103,44 +103,45 @@ static int is_break_only(hb_operation op)
            op == HB_OP_LESS;
 }
 
-static void add_node(search *s, hb_node i)
+static void features_add_node(search *s, hb_node i)
 {
     hb_graph *graph = s->graph;
     const hb_graph_node node = graph->nodes[i]; /* a copy, since the array may move */
     hb_break_kind kind;
     double power = node.op == HB_OP_POWER ? fabs((double)node.b) : 1;
     switch (node.op) {
-    case HB_OP_EXP: add_rule(s, PEAK, node.a, 0); break;
+    case HB_OP_EXP: features_add_rule(s, PEAK, node.a, 0); break;
     case HB_OP_POW:
         if (hb_graph_is_constant(graph, node.b, &power))
             power = fabs(power);
         else
-            add_rule(s, PEAK, hb_build_multiply(graph, node.b, hb_build_log(graph, node.a)), 0);
+            features_add_rule(s, PEAK,
+                              hb_build_multiply(graph, node.b, hb_build_log(graph, node.a)), 0);
         break;
     case HB_OP_TANH:
-    case HB_OP_SECH2: add_rule(s, RISE, node.a, 20); break;
+    case HB_OP_SECH2: features_add_rule(s, RISE, node.a, 20); break;
     case HB_OP_SINH:
-    case HB_OP_COSH: add_rule(s, RISE, node.a, 10); break;
+    case HB_OP_COSH: features_add_rule(s, RISE, node.a, 10); break;
     case HB_OP_SIN:
     case HB_OP_COS:
-    case HB_OP_TAN: add_rule(s, WAVE, node.a, 0); break;
+    case HB_OP_TAN: features_add_rule(s, WAVE, node.a, 0); break;
     case HB_OP_ATAN:
-        add_rule(s, LEVEL,
-                 hb_build_add(graph, hb_build_constant(graph, 1), hb_build_power(graph, node.a, 2)),
-                 1);
+        features_add_rule(
+            s, LEVEL,
+            hb_build_add(graph, hb_build_constant(graph, 1), hb_build_power(graph, node.a, 2)), 1);
         break;
     default: break;
     }
     if (node.op != HB_OP_TAN)
-        add_rule(s, is_break_only(node.op) ? BREAK : LEVEL, hb_break_argument(graph, i, &kind),
-                 fmax(power, 1));
+        features_add_rule(s, is_break_only(node.op) ? BREAK : LEVEL,
+                          hb_break_argument(graph, i, &kind), fmax(power, 1));
 }
 
 static hb_status find_rules(search *s)
 {
     hb_node none = 0;
     for (hb_node i = 0, count = s->graph->count; i < count; i++)
-        if (depends(s, i)) add_node(s, i);
+        if (features_depends(s, i)) features_add_node(s, i);
     return hb_graph_finish(s->graph, none, &none);
 }
 
@@ -164,7 +165,7 @@ static hb_status make_tape(search *s)
 
 /* ---- one cell ---- */
 
-static void run(search *s, double low, double high)
+static void features_run(search *s, double low, double high)
 {
     const hb_interval here = {low, high};
     if (s->variable > 0) s->x[s->variable - 1] = here;
@@ -207,7 +208,7 @@ static view view_of(const search *s, int k, const double *sides)
 }
 
 /* Whether samples see the function on a cell. *zero: its argument has one zero there, or none. */
-static int is_seen(const rule *r, view v, double slack, int *zero)
+static int rule_is_seen(const rule *r, view v, double slack, int *zero)
 {
     const hb_interval a = v.a;
     const double least = fmin(fabs(a.low), fabs(a.high)), most = fmax(fabs(a.low), fabs(a.high)),
@@ -232,7 +233,7 @@ static int is_seen(const rule *r, view v, double slack, int *zero)
     return 0;
 }
 
-static double middle_of(const search *s, double low, double high)
+static double features_middle(const search *s, double low, double high)
 {
     if (s->curved && low < 0 && high > 0 && low == -high) return 0;
     return s->curved ? sinh(0.5 * (asinh(low) + asinh(high))) : 0.5 * (low + high);
@@ -242,37 +243,37 @@ static double middle_of(const search *s, double low, double high)
 static double zero_of(search *s, int k, double low, double high)
 {
     double a = low, b = high;
-    run(s, a, a);
+    features_run(s, a, a);
     const int below = s->ranges[k].high < 0;
     if (has_zero(s->ranges[k])) return NAN;
-    run(s, b, b);
+    features_run(s, b, b);
     if (has_zero(s->ranges[k]) || below == (s->ranges[k].high < 0)) return NAN;
     for (int step = 0; step < BISECTIONS; step++) {
-        const double middle = middle_of(s, a, b);
+        const double middle = features_middle(s, a, b);
         if (!(middle > a && middle < b)) break;
-        run(s, middle, middle);
+        features_run(s, middle, middle);
         *((s->ranges[k].low + s->ranges[k].high < 0) == below ? &a : &b) = middle;
     }
     return fabs(a) < fabs(b) ? a : b;
 }
 
 /* Where the cell has to be cut; NaN: nowhere. */
-static double cut_of(search *s, double low, double high)
+static double features_cut(search *s, double low, double high)
 {
     const double length = high - low;
     int zero, which = -1;
     if (length <= SMALLEST * fmax(fabs(low), fabs(high)) + AT_ZERO) return NAN;
-    run(s, low, high);
+    features_run(s, low, high);
     for (int k = 0; k < s->n_rules; k++) {
-        if (is_seen(s->rules + k, view_of(s, k, &length), 1, &zero)) continue;
-        if (!zero) return middle_of(s, low, high);
+        if (rule_is_seen(s->rules + k, view_of(s, k, &length), 1, &zero)) continue;
+        if (!zero) return features_middle(s, low, high);
         which = which < 0 ? k : which;
     }
     if (which < 0) return NAN;
     /* Only simple zeros are left: each becomes a border, and then nothing is hidden beside it. */
     for (int k = which; k < s->n_rules; k++) {
-        run(s, low, high);
-        if (is_seen(s->rules + k, view_of(s, k, &length), 1, &zero)) continue;
+        features_run(s, low, high);
+        if (rule_is_seen(s->rules + k, view_of(s, k, &length), 1, &zero)) continue;
         const double place = zero_of(s, k, low, high);
         if (place > low && place < high) return place;
     }
@@ -286,11 +287,11 @@ static void drop_undetermined(search *s, double low, double high)
     double ends[2] = {low, high};
     const double none = 0;
     for (int p = 0; p < PROBES; p++) {
-        const double place = p % 2 ? middle_of(s, ends[0], 0.7 * ends[0] + 0.3 * ends[1])
-                                   : middle_of(s, ends[0], ends[1]);
-        run(s, place, place);
+        const double place = p % 2 ? features_middle(s, ends[0], 0.7 * ends[0] + 0.3 * ends[1])
+                                   : features_middle(s, ends[0], ends[1]);
+        features_run(s, place, place);
         for (int k = 0; k < s->n_rules; k++)
-            unseen[k] += !is_seen(s->rules + k, view_of(s, k, &none), 1, &zero);
+            unseen[k] += !rule_is_seen(s->rules + k, view_of(s, k, &none), 1, &zero);
         ends[p % 2] = place;
     }
     for (int k = 0; k < s->n_rules; k++) {
@@ -312,11 +313,11 @@ static hb_status add_cell(search *s, double low, double high)
     return HB_OK;
 }
 
-static hb_status cut_cells(search *s, double low, double high)
+static hb_status features_cut_cells(search *s, double low, double high)
 {
     HB_TRY(add_cell(s, low, high));
     for (int k = 0; k < s->n && s->n_rules; k++) {
-        const double a = s->cells[k].low, b = s->cells[k].high, place = cut_of(s, a, b);
+        const double a = s->cells[k].low, b = s->cells[k].high, place = features_cut(s, a, b);
         if (!(place > a && place < b)) continue;
         if (s->spent > MAX_WORK || s->n > 2 * MAX_CELLS) {
             s->complete = 0;
@@ -372,12 +373,12 @@ static hb_status search_range(search *s, const hb_interval *x, hb_features *out)
             s->x[i] = x ? x[i] : (hb_interval){-INFINITY, INFINITY};
         if (pass == 0) drop_undetermined(s, low, high);
     }
-    HB_TRY(cut_cells(s, low, high));
+    HB_TRY(features_cut_cells(s, low, high));
     return take_cells(s, out);
 }
 
-static hb_status find(search *s, const hb_graph *graph, int n, const hb_node *nodes, double scale,
-                      const hb_interval *x, hb_features *out)
+static hb_status features_search(search *s, const hb_graph *graph, int n, const hb_node *nodes,
+                                 double scale, const hb_interval *x, hb_features *out)
 {
     hb_node *copies; // (n)
     s->complete = 1;
@@ -385,7 +386,7 @@ static hb_status find(search *s, const hb_graph *graph, int n, const hb_node *no
     HB_TRY(HB_NEW(s->context, copies, (size_t)n));
     hb_status status = copy_graph(s, graph, n, nodes, copies);
     if (status == HB_OK) status = find_rules(s);
-    if (status == HB_OK && scale > 0) add_rule(s, SLOPE, copies[0], scale);
+    if (status == HB_OK && scale > 0) features_add_rule(s, SLOPE, copies[0], scale);
     if (status == HB_OK) status = search_range(s, x, out);
     hb_release(s->context, copies);
     return status;
@@ -401,9 +402,9 @@ static void destroy_search(search *s)
     hb_release(context, s);
 }
 
-static hb_status start(hb_context *context, const hb_graph *graph, int n, const hb_node *nodes,
-                       double scale, int variable, const hb_interval *x, hb_interval t,
-                       hb_features *out)
+static hb_status features_start(hb_context *context, const hb_graph *graph, int n,
+                                const hb_node *nodes, double scale, int variable,
+                                const hb_interval *x, hb_interval t, hb_features *out)
 {
     search *s;
     *out = (hb_features){0};
@@ -411,7 +412,7 @@ static hb_status start(hb_context *context, const hb_graph *graph, int n, const 
     s->context = context;
     s->variable = variable;
     s->t = t;
-    const hb_status status = find(s, graph, n, nodes, scale, x, out);
+    const hb_status status = features_search(s, graph, n, nodes, scale, x, out);
     if (status != HB_OK) hb_features_destroy(context, out);
     destroy_search(s);
     return status;
@@ -420,7 +421,7 @@ static hb_status start(hb_context *context, const hb_graph *graph, int n, const 
 hb_status hb_features_find(hb_context *context, const hb_graph *graph, int n, const hb_node *nodes,
                            int variable, const hb_interval *x, hb_interval t, hb_features *out)
 {
-    return start(context, graph, n, nodes, 0, variable, x, t, out);
+    return features_start(context, graph, n, nodes, 0, variable, x, t, out);
 }
 
 hb_status hb_features_of_drift(hb_context *context, const hb_graph *graph, hb_node node,
@@ -431,7 +432,7 @@ hb_status hb_features_of_drift(hb_context *context, const hb_graph *graph, hb_no
     HB_TRY(HB_NEW_CLEARED(context, x, d));
     x[variable - 1] = range;
     const hb_status status =
-        start(context, graph, 1, &node, scale, variable, x, (hb_interval){0, 0}, out);
+        features_start(context, graph, 1, &node, scale, variable, x, (hb_interval){0, 0}, out);
     hb_release(context, x);
     return status;
 }
@@ -463,7 +464,7 @@ static int box_is_seen(search *s, int depth, int most, int *deepest)
     s->spent += hb_range_tape_size(s->tape);
     for (int k = 0; k < s->n_rules; k++) {
         const rule *r = s->rules + k;
-        if (r->kind == BREAK || is_seen(r, view_of(s, k, sides), SLACK, &zero)) continue;
+        if (r->kind == BREAK || rule_is_seen(r, view_of(s, k, sides), SLACK, &zero)) continue;
         *(r->kind == LEVEL && touches_zero(s->ranges[k]) ? &open : &unseen) = 1;
     }
     if (unseen && depth > *deepest) *deepest = depth;

@@ -84,7 +84,7 @@ void hb_graph_destroy(hb_graph *graph)
 
 /* ---- sharing ---- */
 
-static uint64_t mix(uint64_t hash, uint64_t word)
+static uint64_t hash_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
     return hash ^ (hash >> 29);
@@ -92,10 +92,10 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 
 static size_t hash_node(const hb_graph_node *node)
 {
-    uint64_t bits, hash = mix(0, (uint64_t)node->op);
+    uint64_t bits, hash = hash_mix(0, (uint64_t)node->op);
     memcpy(&bits, &node->value, sizeof bits);
-    hash = mix(hash, ((uint64_t)(uint32_t)node->a << 32) | (uint32_t)node->b);
-    return (size_t)mix(mix(hash, (uint64_t)(uint32_t)node->c), bits);
+    hash = hash_mix(hash, ((uint64_t)(uint32_t)node->a << 32) | (uint32_t)node->b);
+    return (size_t)hash_mix(hash_mix(hash, (uint64_t)(uint32_t)node->c), bits);
 }
 
 static int equal_nodes(const hb_graph_node *p, const hb_graph_node *q)

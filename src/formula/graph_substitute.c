@@ -12,24 +12,25 @@ enum { DEEPEST = 64 };
 
 /* ---- logarithms of exponentials ---- */
 
-static hb_node log_of(hb_graph *graph, hb_node node, int depth);
+static hb_node log_of_exponentials(hb_graph *graph, hb_node node, int depth);
 
 static hb_node log_of_two(hb_graph *graph, hb_node a, hb_node b, int quotient, int depth)
 {
-    const hb_node first = log_of(graph, a, depth + 1);
-    const hb_node second = first == HB_NO_NODE ? HB_NO_NODE : log_of(graph, b, depth + 1);
+    const hb_node first = log_of_exponentials(graph, a, depth + 1);
+    const hb_node second =
+        first == HB_NO_NODE ? HB_NO_NODE : log_of_exponentials(graph, b, depth + 1);
     if (second == HB_NO_NODE) return HB_NO_NODE;
     return quotient ? hb_build_subtract(graph, first, second) : hb_build_add(graph, first, second);
 }
 
 static hb_node times_log(hb_graph *graph, double factor, hb_node a, int depth)
 {
-    const hb_node inner = log_of(graph, a, depth + 1);
+    const hb_node inner = log_of_exponentials(graph, a, depth + 1);
     return inner == HB_NO_NODE ? inner : hb_build_scaled(graph, factor, inner);
 }
 
 /* ln of a node that is made of exponentials and positive numbers alone; HB_NO_NODE: it is not. */
-static hb_node log_of(hb_graph *graph, hb_node node, int depth)
+static hb_node log_of_exponentials(hb_graph *graph, hb_node node, int depth)
 {
     const hb_graph_node p = graph->nodes[node]; /* a copy, since the array may move */
     double exponent;
@@ -53,14 +54,14 @@ static hb_node log_of(hb_graph *graph, hb_node node, int depth)
 hb_node hb_build_log(hb_graph *graph, hb_node a)
 {
     if (a == HB_NO_NODE) return a;
-    const hb_node known = log_of(graph, a, 0);
+    const hb_node known = log_of_exponentials(graph, a, 0);
     return known != HB_NO_NODE ? known : hb_build_unary(graph, HB_OP_LOG, a);
 }
 
 /* ---- substitution ---- */
 
-static hb_node build(const hb_graph *from, hb_graph *to, const hb_graph_node *p,
-                     const hb_node *moved, const hb_node *x, hb_node t)
+static hb_node substitute_node(const hb_graph *from, hb_graph *to, const hb_graph_node *p,
+                               const hb_node *moved, const hb_node *x, hb_node t)
 {
     switch (p->op) {
     case HB_OP_CONSTANT: return hb_build_constant(to, p->value);
@@ -87,7 +88,7 @@ hb_status hb_graph_substitute(const hb_graph *from, int n, const hb_node *nodes,
     for (hb_node i = 0; i <= top; i++) {
         if (!moved[i]) continue;
         const hb_graph_node p = from->nodes[i];
-        moved[i] = build(from, to, &p, moved, x, t);
+        moved[i] = substitute_node(from, to, &p, moved, x, t);
     }
     hb_node end = 0;
     const hb_status status = hb_graph_finish(to, end, &end);

@@ -37,7 +37,7 @@ typedef struct compiler {
     int time_is_column;
 } compiler;
 
-static hb_status push(compiler *c, hb_node node)
+static hb_status program_push(compiler *c, hb_node node)
 {
     HB_TRY(HB_GROW(c->graph->context, c->stack, c->n_stack, c->stack_capacity));
     c->stack[c->n_stack++] = node;
@@ -58,8 +58,8 @@ static hb_status cover_nodes(compiler *c)
 }
 
 /* What evaluates a node: its own operation, or for a power a product or a quotient. */
-static hb_status lower(hb_graph *graph, hb_node node, hb_operation *op, int *arity,
-                       hb_node operand[3])
+static hb_status program_lower(hb_graph *graph, hb_node node, hb_operation *op, int *arity,
+                               hb_node operand[3])
 {
     const hb_graph_node p = graph->nodes[node];
     *op = p.op;
@@ -80,7 +80,7 @@ static hb_status lower(hb_graph *graph, hb_node node, hb_operation *op, int *ari
 
 /* ---- instructions ---- */
 
-static hb_status append(hb_program *program, int once, hb_instruction in)
+static hb_status program_append(hb_program *program, int once, hb_instruction in)
 {
     hb_instruction **list = once ? &program->once : &program->code;
     int *count = once ? &program->n_once : &program->n_code;
@@ -100,13 +100,14 @@ static hb_status new_scalar(compiler *c, double value, int *place)
 }
 
 /* Operands as instructions have them: value v >= 0, scalar s as -1-s. */
-static int reference(const compiler *c, hb_node node)
+static int program_reference(const compiler *c, hb_node node)
 {
     const int place = c->place[node];
     return place > 0 ? place - 1 : place;
 }
 
-static hb_status emit(compiler *c, hb_node node, hb_operation op, int arity, const hb_node *operand)
+static hb_status program_emit(compiler *c, hb_node node, hb_operation op, int arity,
+                              const hb_node *operand)
 {
     const hb_graph_node *p = &c->graph->nodes[node];
     const int is_scalar = c->time_is_column ? p->depends == 0 : p->depends >> 1 == 0;
@@ -121,16 +122,16 @@ static hb_status emit(compiler *c, hb_node node, hb_operation op, int arity, con
         c->program->time = -1 - place;
         return HB_OK;
     }
-    hb_instruction in = {.op = (int)op, .out = reference(c, node), .a = p->a};
+    hb_instruction in = {.op = (int)op, .out = program_reference(c, node), .a = p->a};
     if (op == HB_OP_MAPPED) in.b = p->b;
-    if (arity > 0) in.a = reference(c, operand[0]);
-    if (arity > 1) in.b = reference(c, operand[1]);
-    if (arity > 2) in.c = reference(c, operand[2]);
-    return append(c->program, place < 0, in);
+    if (arity > 0) in.a = program_reference(c, operand[0]);
+    if (arity > 1) in.b = program_reference(c, operand[1]);
+    if (arity > 2) in.c = program_reference(c, operand[2]);
+    return program_append(c->program, place < 0, in);
 }
 
 /* Emits the node on top of the stack, or pushes the operands that it waits for. */
-static hb_status step(compiler *c)
+static hb_status program_step(compiler *c)
 {
     const hb_node node = c->stack[c->n_stack - 1];
     hb_operation op;
@@ -140,23 +141,23 @@ static hb_status step(compiler *c)
         c->n_stack--;
         return HB_OK;
     }
-    HB_TRY(lower(c->graph, node, &op, &arity, operand));
+    HB_TRY(program_lower(c->graph, node, &op, &arity, operand));
     HB_TRY(cover_nodes(c));
     const int before = c->n_stack;
     for (int i = arity - 1; i >= 0; i--)
-        if (!c->place[operand[i]]) HB_TRY(push(c, operand[i]));
+        if (!c->place[operand[i]]) HB_TRY(program_push(c, operand[i]));
     if (c->n_stack > before) return HB_OK;
     c->n_stack--;
-    return emit(c, node, op, arity, operand);
+    return program_emit(c, node, op, arity, operand);
 }
 
 static hb_status emit_output(compiler *c, hb_node node, int column)
 {
     HB_TRY(cover_nodes(c));
-    HB_TRY(push(c, node));
-    while (c->n_stack) HB_TRY(step(c));
-    hb_instruction store = {HB_PROGRAM_STORE, column, reference(c, node), 0, 0};
-    return append(c->program, 0, store);
+    HB_TRY(program_push(c, node));
+    while (c->n_stack) HB_TRY(program_step(c));
+    hb_instruction store = {HB_PROGRAM_STORE, column, program_reference(c, node), 0, 0};
+    return program_append(c->program, 0, store);
 }
 
 int hb_instruction_operands(const hb_instruction *in)
@@ -195,7 +196,7 @@ static hb_instruction *lone_product(hb_program *program, const int *uses, const 
 
 /* a b + c, a b - c and c - a b become one instruction each; the factor that may be a number is a.
  * */
-static void fuse(hb_program *program, const int *uses, const int *maker)
+static void program_fuse(hb_program *program, const int *uses, const int *maker)
 {
     for (int i = 0; i < program->n_code; i++) {
         hb_instruction *in = &program->code[i];
@@ -266,7 +267,7 @@ static hb_status allocate_registers(compiler *c)
                         HB_ARRAY(unused, n)));
     memset(last, 0, n * sizeof(int));
     count_uses(program, last, registers);
-    fuse(program, last, registers);
+    program_fuse(program, last, registers);
     find_last_uses(program, last);
     assign_registers(program, last, registers, unused);
     hb_workspace_destroy(&work);
@@ -280,14 +281,14 @@ static hb_status allocate_registers(compiler *c)
 
 /* ---- compile ---- */
 
-static hb_status compile(compiler *c, int n_outputs, const hb_node *nodes)
+static hb_status program_compile(compiler *c, int n_outputs, const hb_node *nodes)
 {
     for (int i = 0; i < n_outputs; i++) HB_TRY(emit_output(c, nodes[i], i));
     return allocate_registers(c);
 }
 
-static hb_status create(hb_graph *graph, int n_outputs, const hb_node *nodes, int time_is_column,
-                        hb_program **out)
+static hb_status program_create(hb_graph *graph, int n_outputs, const hb_node *nodes,
+                                int time_is_column, hb_program **out)
 {
     hb_program *program;
     *out = NULL;
@@ -298,7 +299,7 @@ static hb_status create(hb_graph *graph, int n_outputs, const hb_node *nodes, in
     program->time = -1;
     compiler c = {.graph = graph, .program = program, .time_is_column = time_is_column};
     hb_status status = hb_graph_copy_tables(graph->context, graph, &program->tables);
-    if (status == HB_OK) status = compile(&c, n_outputs, nodes);
+    if (status == HB_OK) status = program_compile(&c, n_outputs, nodes);
     hb_release(graph->context, c.place);
     hb_release(graph->context, c.stack);
     if (status == HB_OK)
@@ -310,9 +311,9 @@ static hb_status create(hb_graph *graph, int n_outputs, const hb_node *nodes, in
 
 hb_status hb_program_compile(hb_graph *graph, int n_outputs, const hb_node *nodes, hb_program **out)
 {
-    HB_TRY(create(graph, n_outputs, nodes, 0, out));
+    HB_TRY(program_create(graph, n_outputs, nodes, 0, out));
     if ((*out)->time < 0) return HB_OK;
-    const hb_status status = create(graph, n_outputs, nodes, 1, &(*out)->each);
+    const hb_status status = program_create(graph, n_outputs, nodes, 1, &(*out)->each);
     if (status == HB_OK) return HB_OK;
     hb_program_destroy(*out);
     *out = NULL;

@@ -224,7 +224,7 @@ static void execute_function(const hb_instruction *in, const hb_block *block, si
     }
 }
 
-static void execute(size_t count, const hb_instruction *code, const hb_block *block)
+static void program_execute(size_t count, const hb_instruction *code, const hb_block *block)
 {
     const size_t n = (block->n + HB_PROGRAM_LANES - 1) / HB_PROGRAM_LANES * HB_PROGRAM_LANES;
     for (const hb_instruction *in = code; in < code + count; in++) {

@@ -52,15 +52,15 @@ static int holds(hb_interval a, double value)
 }
 
 /* 0 times infinity is 0: the ends are bounds, not values. */
-static double product(double a, double b)
+static double interval_product(double a, double b)
 {
     return a == 0 || b == 0 ? 0 : a * b;
 }
 
-static hb_interval multiply(hb_interval a, hb_interval b)
+static hb_interval interval_multiply(hb_interval a, hb_interval b)
 {
-    const double ends[4] = {product(a.low, b.low), product(a.low, b.high), product(a.high, b.low),
-                            product(a.high, b.high)};
+    const double ends[4] = {interval_product(a.low, b.low), interval_product(a.low, b.high),
+                            interval_product(a.high, b.low), interval_product(a.high, b.high)};
     hb_interval out = {ends[0], ends[0]};
     for (int k = 1; k < 4; k++) {
         out.low = fmin(out.low, ends[k]);
@@ -69,10 +69,10 @@ static hb_interval multiply(hb_interval a, hb_interval b)
     return outward(out);
 }
 
-static hb_interval divide(hb_interval a, hb_interval b)
+static hb_interval interval_divide(hb_interval a, hb_interval b)
 {
     if (holds(b, 0)) return holds(a, 0) && a.low == a.high ? a : ALL;
-    return multiply(a, outward((hb_interval){1 / b.high, 1 / b.low}));
+    return interval_multiply(a, outward((hb_interval){1 / b.high, 1 / b.low}));
 }
 
 static hb_interval absolute(hb_interval a)
@@ -92,7 +92,7 @@ static hb_interval positive_power(hb_interval a, int n)
 static hb_interval whole_power(hb_interval a, int n)
 {
     if (n > 0) return positive_power(a, n);
-    return divide((hb_interval){1, 1}, positive_power(a, -n));
+    return interval_divide((hb_interval){1, 1}, positive_power(a, -n));
 }
 
 /* a^b for a >= 0 by its corners; elsewhere nothing is known. */
@@ -149,7 +149,7 @@ static hb_interval square_root(hb_interval a)
     return clip(outward((hb_interval){sqrt(fmax(a.low, 0)), sqrt(a.high)}), 0, INFINITY);
 }
 
-static hb_interval sign_of(hb_interval a)
+static hb_interval interval_sign(hb_interval a)
 {
     return (hb_interval){a.low > 0 ? 1 : (a.low < 0 ? -1 : 0),
                          a.high > 0 ? 1 : (a.high < 0 ? -1 : 0)};
@@ -163,7 +163,7 @@ static hb_interval arcsine_slope(hb_interval a)
                                          1 / sqrt((1 - size.high) * (1 + size.high))}));
 }
 
-static hb_interval of_one(hb_operation op, hb_interval a)
+static hb_interval interval_of_one(hb_operation op, hb_interval a)
 {
     const hb_interval inside = clip(a, -1, 1), size = absolute(a);
     switch (op) {
@@ -181,7 +181,7 @@ static hb_interval of_one(hb_operation op, hb_interval a)
     case HB_OP_COSH: return outward((hb_interval){cosh(size.low), cosh(size.high)});
     case HB_OP_TANH: return clip(outward((hb_interval){tanh(a.low), tanh(a.high)}), -1, 1);
     case HB_OP_ABS: return size;
-    case HB_OP_SIGN: return sign_of(a);
+    case HB_OP_SIGN: return interval_sign(a);
     case HB_OP_SECH2:
         return clip(outward(outward((hb_interval){hb_sech2(size.high), hb_sech2(size.low)})), 0, 1);
     case HB_OP_ASIN1: return arcsine_slope(a);
@@ -189,27 +189,27 @@ static hb_interval of_one(hb_operation op, hb_interval a)
     }
 }
 
-static hb_interval less(hb_interval a, hb_interval b)
+static hb_interval interval_less(hb_interval a, hb_interval b)
 {
     return (hb_interval){a.high < b.low, a.low < b.high};
 }
 
-static hb_interval of_two(hb_operation op, hb_interval a, hb_interval b)
+static hb_interval interval_of_two(hb_operation op, hb_interval a, hb_interval b)
 {
     switch (op) {
     case HB_OP_ADD: return outward((hb_interval){a.low + b.low, a.high + b.high});
     case HB_OP_SUBTRACT: return outward((hb_interval){a.low - b.high, a.high - b.low});
-    case HB_OP_MULTIPLY: return multiply(a, b);
-    case HB_OP_DIVIDE: return divide(a, b);
+    case HB_OP_MULTIPLY: return interval_multiply(a, b);
+    case HB_OP_DIVIDE: return interval_divide(a, b);
     case HB_OP_MIN: return (hb_interval){fmin(a.low, b.low), fmin(a.high, b.high)};
     case HB_OP_MAX: return (hb_interval){fmax(a.low, b.low), fmax(a.high, b.high)};
     case HB_OP_POW: return real_power(a, b);
-    case HB_OP_LESS: return less(a, b);
+    case HB_OP_LESS: return interval_less(a, b);
     default: return ALL;
     }
 }
 
-static hb_interval select(hb_interval condition, hb_interval yes, hb_interval no)
+static hb_interval interval_select(hb_interval condition, hb_interval yes, hb_interval no)
 {
     if (condition.low > 0) return yes;
     if (condition.high <= 0) return no;
@@ -232,11 +232,11 @@ static hb_interval of_step(const hb_range_tape *tape, const hb_graph_node *step,
     case HB_OP_VARIABLE: return step->a ? x[step->a - 1] : t;
     case HB_OP_POWER: return whole_power(done[step->a], step->b);
     case HB_OP_MAPPED: return mapped(tape->tables[step->b], done[step->a]);
-    case HB_OP_SELECT: return select(done[step->a], done[step->b], done[step->c]);
+    case HB_OP_SELECT: return interval_select(done[step->a], done[step->b], done[step->c]);
     default: break;
     }
-    if (hb_operation_arity(step->op) == 1) return of_one(step->op, done[step->a]);
-    return of_two(step->op, done[step->a], done[step->b]);
+    if (hb_operation_arity(step->op) == 1) return interval_of_one(step->op, done[step->a]);
+    return interval_of_two(step->op, done[step->a], done[step->b]);
 }
 
 /* ---- the tape ---- */

@@ -50,8 +50,8 @@ hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings 
 }
 
 /* At n points, `asked` of which are no shifts. */
-static hb_status call(hb_context *context, const hb_drift *drift, const double *t, size_t n,
-                      size_t asked, const double *x, double *f, double *jacobian)
+static hb_status callback_call(hb_context *context, const hb_drift *drift, const double *t,
+                               size_t n, size_t asked, const double *x, double *f, double *jacobian)
 {
     if (drift->lock) omp_set_lock(drift->lock);
     const int failure = drift->callback(drift->user, n, x, t, f, jacobian);
@@ -78,7 +78,7 @@ static void shift_point(size_t d, const double *x, double t, double *shifted, do
 }
 
 /* From the differences with h, h/2, h/4. */
-static double extrapolate(const double D[SHIFTS / 2])
+static double callback_extrapolate(const double D[SHIFTS / 2])
 {
     const double coarse = D[1] + (D[1] - D[0]) / 3, fine = D[2] + (D[2] - D[1]) / 3;
     return fine + (fine - coarse) / 15;
@@ -90,7 +90,7 @@ double hb_richardson(const double x[SHIFTS], const double y[SHIFTS])
     double D[SHIFTS / 2];
     for (int k = 0; k < SHIFTS / 2; k++)
         D[k] = (y[2 * k] - y[2 * k + 1]) / (x[2 * k] - x[2 * k + 1]);
-    return extrapolate(D);
+    return callback_extrapolate(D);
 }
 
 /* The second derivative, with the value y0 at x0. */
@@ -103,12 +103,12 @@ static double second_derivative(double x0, double y0, const double x[SHIFTS],
         D[k] = 2 * ((y[2 * k] - y0) / (right - x0) - (y0 - y[2 * k + 1]) / (x0 - left)) /
                (right - left);
     }
-    return extrapolate(D);
+    return callback_extrapolate(D);
 }
 
 /* From the values f[1 + 6 d][d] at a point and its shifts, at[1 + 6 d][d]; grad div f = Lap f. */
-static void combine(size_t d, const double *at, const double *f, size_t point,
-                    const hb_drift_values *out)
+static void callback_combine(size_t d, const double *at, const double *f, size_t point,
+                             const hb_drift_values *out)
 {
     double divergence = 0;
     if (out->f) memcpy(out->f + point * d, f, d * sizeof *f);
@@ -155,9 +155,9 @@ static hb_status by_differences(hb_context *context, const hb_drift *drift, cons
             shift_point(d, x + (first + i) * d, t[first + i], at + i * each + d,
                         times + i * rows + 1);
         }
-        status = call(context, drift, times, count * rows, count, at, f, NULL);
+        status = callback_call(context, drift, times, count * rows, count, at, f, NULL);
         for (size_t i = 0; i < count && status == HB_OK; i++)
-            combine(d, at + i * each, f + i * each, first + i, out);
+            callback_combine(d, at + i * each, f + i * each, first + i, out);
     }
     hb_release(context, at);
     return status;
@@ -175,8 +175,8 @@ static hb_status by_jacobian(hb_context *context, const hb_drift *drift, const d
     for (size_t first = 0; first < n && status == HB_OK; first += block) {
         const size_t count = n - first < block ? n - first : block;
         double *J = out->jacobian ? out->jacobian + first * d * d : own;
-        status = call(context, drift, t + first, count, count, x + first * d,
-                      out->f ? out->f + first * d : spare, J);
+        status = callback_call(context, drift, t + first, count, count, x + first * d,
+                               out->f ? out->f + first * d : spare, J);
         for (size_t i = 0; i < count && out->divergence; i++) {
             out->divergence[first + i] = 0;
             for (size_t j = 0; j < d; j++) out->divergence[first + i] += J[(i * d + j) * d + j];
@@ -186,8 +186,8 @@ static hb_status by_jacobian(hb_context *context, const hb_drift *drift, const d
     return status;
 }
 
-static hb_status first_order(hb_context *context, const hb_drift *drift, const double *t, size_t n,
-                             const double *x, const hb_drift_values *out)
+static hb_status callback_first_order(hb_context *context, const hb_drift *drift, const double *t,
+                                      size_t n, const double *x, const hb_drift_values *out)
 {
     return (drift->has_jacobian ? by_jacobian : by_differences)(context, drift, t, n, x, out);
 }
@@ -208,7 +208,7 @@ static hb_status gradient_of_divergence(hb_context *context, const hb_drift *dri
         for (size_t i = 0; i < count; i++)
             shift_point(d, x + (first + i) * d, t[first + i], shifted + i * each * d,
                         times + i * each);
-        status = first_order(context, drift, times, count * each, shifted, &wanted);
+        status = callback_first_order(context, drift, times, count * each, shifted, &wanted);
         for (size_t i = 0; i < count * d && status == HB_OK; i++) { /* point i/d, coordinate i%d */
             double place[SHIFTS];
             for (size_t k = 0; k < SHIFTS; k++) place[k] = shifted[(i * SHIFTS + k) * d + i % d];
@@ -226,9 +226,9 @@ static hb_status callback_evaluate(hb_context *context, const hb_drift *drift, c
     hb_drift_values wanted = *out;
     if (!once) wanted.grad_divergence = NULL;
     if (wanted.divergence || wanted.jacobian || wanted.grad_divergence)
-        HB_TRY(first_order(context, drift, t, n, x, &wanted));
+        HB_TRY(callback_first_order(context, drift, t, n, x, &wanted));
     else if (out->f)
-        HB_TRY(call(context, drift, t, n, n, x, out->f, NULL));
+        HB_TRY(callback_call(context, drift, t, n, n, x, out->f, NULL));
     if (!out->grad_divergence || once) return HB_OK;
     return gradient_of_divergence(context, drift, t, n, x, out->grad_divergence);
 }

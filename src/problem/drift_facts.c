@@ -44,7 +44,7 @@ typedef struct search {
 
 /* ---- degree and coordinates ---- */
 
-static int larger(int a, int b)
+static int larger_degree(int a, int b)
 {
     return a > b ? a : b;
 }
@@ -61,10 +61,10 @@ static int degree_of(const search *s, const hb_graph_node *node)
     switch (node->op) {
     case HB_OP_NEGATE: return a;
     case HB_OP_ADD:
-    case HB_OP_SUBTRACT: return larger(a, b);
+    case HB_OP_SUBTRACT: return larger_degree(a, b);
     case HB_OP_MULTIPLY: return a + b > 2 ? 2 : a + b;
     case HB_OP_DIVIDE: return b == 0 ? a : 2;
-    case HB_OP_SELECT: return a == 0 ? larger(b, c) : 2;
+    case HB_OP_SELECT: return a == 0 ? larger_degree(b, c) : 2;
     default: return 2;
     }
 }
@@ -81,7 +81,7 @@ static int only_of(const search *s, const hb_graph_node *node)
     return only;
 }
 
-static void look_at_nodes(search *s)
+static void facts_of_nodes(search *s)
 {
     hb_drift_facts *facts = &s->drift->facts;
     for (hb_node i = 0; i <= s->top; i++) {
@@ -134,7 +134,7 @@ static hb_status look_at_break(search *s, hb_node i)
     return add_break(s, &found);
 }
 
-static hb_status find_breaks(search *s)
+static hb_status facts_find_breaks(search *s)
 {
     s->drift->facts.steady = 1;
     for (hb_node i = 0; i <= s->top; i++)
@@ -212,7 +212,7 @@ static hb_status find_gradient(search *s, const hb_node *entries, int has_potent
 /* ---- what others ask ---- */
 
 /* The range of F and of all arguments needs the formulas only. */
-static hb_status compile(search *s)
+static hb_status facts_compile(search *s)
 {
     hb_drift *drift = s->drift;
     const int d = drift->dim, n = drift->facts.n_breaks;
@@ -241,10 +241,10 @@ hb_status hb_drift_find_facts(hb_context *context, hb_drift *drift, const hb_nod
     const size_t n = (size_t)s.top + 1;
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(s.node, n), HB_ARRAY(s.used, n),
                         HB_ARRAY(s.below, n)));
-    look_at_nodes(&s);
-    hb_status status = find_breaks(&s);
+    facts_of_nodes(&s);
+    hb_status status = facts_find_breaks(&s);
     if (status == HB_OK) status = find_gradient(&s, entries, has_potential);
-    if (status == HB_OK) status = compile(&s);
+    if (status == HB_OK) status = facts_compile(&s);
     hb_workspace_destroy(&work);
     return status;
 }
@@ -276,7 +276,7 @@ hb_status hb_problem_break_values(hb_context *context, const hb_problem *problem
 }
 
 /* Divides f by the range of g^2/2. */
-static hb_interval normalised(hb_interval f, hb_interval rate)
+static hb_interval facts_normalised(hb_interval f, hb_interval rate)
 {
     const double ends[4] = {f.low / rate.low, f.low / rate.high, f.high / rate.low,
                             f.high / rate.high};
@@ -290,8 +290,8 @@ static hb_interval normalised(hb_interval f, hb_interval rate)
 }
 
 /* work: (sizes of both tapes). */
-static hb_status ranges(hb_context *context, const hb_problem *problem, const hb_interval *x,
-                        hb_interval tau, hb_interval *work, hb_interval *out)
+static hb_status facts_ranges(hb_context *context, const hb_problem *problem, const hb_interval *x,
+                              hb_interval tau, hb_interval *work, hb_interval *out)
 {
     const hb_interval nowhere = {0, 0};
     hb_interval t, g, rate;
@@ -301,7 +301,7 @@ static hb_status ranges(hb_context *context, const hb_problem *problem, const hb
     rate = (hb_interval){0.5 * g.low * g.low, 0.5 * g.high * g.high};
     if (!(g.low > 0)) rate.low = 0;
     hb_range_tape_run(problem->drift.ranges, x, t, work, out);
-    for (int i = 0; i < problem->dim; i++) out[i] = normalised(out[i], rate);
+    for (int i = 0; i < problem->dim; i++) out[i] = facts_normalised(out[i], rate);
     return HB_OK;
 }
 
@@ -317,7 +317,7 @@ hb_status hb_problem_ranges(hb_context *context, const hb_problem *problem, cons
     HB_TRY(HB_NEW(context, out,
                   d + n + hb_range_tape_size(problem->drift.ranges) +
                       hb_range_tape_size(problem->noise_ranges)));
-    const hb_status status = ranges(context, problem, x, tau, out + d + n, out);
+    const hb_status status = facts_ranges(context, problem, x, tau, out + d + n, out);
     if (status == HB_OK && F) memcpy(F, out, d * sizeof *F);
     if (status == HB_OK && arguments) memcpy(arguments, out + d, n * sizeof *arguments);
     hb_release(context, out);

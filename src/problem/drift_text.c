@@ -189,20 +189,20 @@ static void drift_scatter(size_t n, size_t d, size_t width, const double *rows, 
             out->grad_divergence[(first + i) * d + k] = rows[i * width + d + 1 + k];
 }
 
-static size_t rows_per_block(size_t n, size_t width)
+static size_t drift_rows_per_block(size_t n, size_t width)
 {
     const size_t rows = width < BLOCK_DOUBLES ? BLOCK_DOUBLES / width : 1;
     return n < rows ? n : rows;
 }
 
-static hb_status run_with_divergence(hb_context *context, const hb_drift *drift, const double *t,
-                                     size_t t_step, size_t n, const double *x,
-                                     const hb_drift_values *out)
+static hb_status drift_run_with_divergence(hb_context *context, const hb_drift *drift,
+                                           const double *t, size_t t_step, size_t n,
+                                           const double *x, const hb_drift_values *out)
 {
     const int gradient = out->grad_divergence != NULL;
     const size_t d = (size_t)drift->dim, width = gradient ? 2 * d + 1 : d + 1;
     const hb_program *program = gradient ? drift->with_gradient : drift->with_divergence;
-    const size_t block = rows_per_block(n, width);
+    const size_t block = drift_rows_per_block(n, width);
     void *rows;
     HB_TRY(hb_allocate(context, block * width, sizeof(double), &rows));
     hb_status status = HB_OK;
@@ -216,13 +216,13 @@ static hb_status run_with_divergence(hb_context *context, const hb_drift *drift,
     return status;
 }
 
-static hb_status run_jacobian(hb_context *context, const hb_drift *drift, const double *t,
-                              size_t t_step, size_t n, const double *x, double *jacobian)
+static hb_status drift_run_jacobian(hb_context *context, const hb_drift *drift, const double *t,
+                                    size_t t_step, size_t n, const double *x, double *jacobian)
 {
     const size_t d = (size_t)drift->dim, width = (size_t)drift->n_entries;
     memset(jacobian, 0, n * d * d * sizeof *jacobian);
     if (width == 0) return HB_OK;
-    const size_t block = rows_per_block(n, width);
+    const size_t block = drift_rows_per_block(n, width);
     double *rows;
     HB_TRY(HB_NEW(context, rows, block * width));
     hb_status status = HB_OK;
@@ -244,8 +244,9 @@ hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, con
 {
     if (n == 0) return HB_OK;
     if (out->divergence || out->grad_divergence)
-        HB_TRY(run_with_divergence(context, drift, t, t_step, n, x, out));
+        HB_TRY(drift_run_with_divergence(context, drift, t, t_step, n, x, out));
     else if (out->f)
         HB_TRY(hb_program_run_times(context, drift->value, n, x, t, t_step, out->f));
-    return out->jacobian ? run_jacobian(context, drift, t, t_step, n, x, out->jacobian) : HB_OK;
+    return out->jacobian ? drift_run_jacobian(context, drift, t, t_step, n, x, out->jacobian)
+                         : HB_OK;
 }

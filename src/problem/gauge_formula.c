@@ -27,7 +27,7 @@ struct hb_gauge_formula {
 };
 
 /* nodes[d]: F; then Q and its gradient in nodes[d .. 2d], and on the line Q'' after them. */
-static hb_status build(hb_gauge_formula *formula, hb_node *nodes)
+static hb_status gauge_build(hb_gauge_formula *formula, hb_node *nodes)
 {
     hb_graph *graph = formula->graph;
     const int d = formula->problem->dim;
@@ -67,7 +67,8 @@ static hb_status copy_drift(hb_gauge_formula *formula, hb_node *nodes)
     return hb_graph_finish(graph, nodes[d - 1], nodes + d - 1);
 }
 
-static hb_status create(hb_context *context, const hb_problem *problem, hb_gauge_formula *formula)
+static hb_status gauge_create(hb_context *context, const hb_problem *problem,
+                              hb_gauge_formula *formula)
 {
     const size_t d = (size_t)problem->dim;
     hb_node *nodes; // (3 d + 1)
@@ -75,7 +76,7 @@ static hb_status create(hb_context *context, const hb_problem *problem, hb_gauge
     HB_TRY(hb_graph_create(context, problem->dim, &formula->graph));
     HB_TRY(HB_NEW(context, nodes, 3 * d + 1));
     hb_status status = copy_drift(formula, nodes);
-    if (status == HB_OK) status = build(formula, nodes);
+    if (status == HB_OK) status = gauge_build(formula, nodes);
     if (status == HB_OK) status = hb_potential_cells_create(context, problem, &formula->cells);
     hb_release(context, nodes);
     return status;
@@ -97,7 +98,7 @@ hb_status hb_gauge_formula_create(hb_context *context, const hb_problem *problem
     formula->problem = problem;
     char message[sizeof context->message];
     memcpy(message, context->message, sizeof message);
-    const hb_status status = create(context, problem, formula);
+    const hb_status status = gauge_create(context, problem, formula);
     if (status == HB_OK) {
         *out = formula;
         return HB_OK;

@@ -101,8 +101,8 @@ int hb_problem_noise_is_constant(const hb_problem *problem)
                : problem->noise_matrix.constant;
 }
 
-static hb_status call(hb_context *context, const hb_problem *problem, size_t n, const double *x,
-                      double t, double *G)
+static hb_status noise_call(hb_context *context, const hb_problem *problem, size_t n,
+                            const double *x, double t, double *G)
 {
     const hb_matrix_noise *noise = &problem->noise_matrix;
     double *times; // (n)
@@ -142,13 +142,13 @@ hb_status hb_problem_noise_factor(hb_context *context, const hb_problem *problem
     const hb_matrix_noise *noise = &problem->noise_matrix;
     if (n == 0) return HB_OK;
     if (noise->kind == HB_NOISE_SCALAR) return scalar_factor(context, problem, n, t, G);
-    if (noise->callback) return call(context, problem, n, x, t, G);
+    if (noise->callback) return noise_call(context, problem, n, x, t, G);
     return hb_program_run(context, noise->factor, n, noise->kind == HB_NOISE_FIELD ? x : NULL, t,
                           G);
 }
 
 /* D from G, for one point. */
-static void square(size_t d, size_t m, const double *G, double *D)
+static void noise_square(size_t d, size_t m, const double *G, double *D)
 {
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j <= i; j++) {
@@ -181,12 +181,12 @@ static hb_status divergence_by_differences(hb_context *context, const hb_problem
     hb_status status = HB_OK;
     for (size_t j = 0; j < d && status == HB_OK; j++) {
         shift_points(n, d, j, x, at);
-        status = call(context, problem, n * SHIFTS, at, t, G);
+        status = noise_call(context, problem, n * SHIFTS, at, t, G);
         for (size_t i = 0; i < n && status == HB_OK; i++) {
             double place[SHIFTS], value[SHIFTS];
             for (size_t k = 0; k < SHIFTS; k++) {
                 place[k] = at[(i * SHIFTS + k) * d + j];
-                square(d, m, G + (i * SHIFTS + k) * d * m, D + k * d * d);
+                noise_square(d, m, G + (i * SHIFTS + k) * d * m, D + k * d * d);
             }
             for (size_t a = 0; a < d; a++) {
                 for (size_t k = 0; k < SHIFTS; k++) value[k] = D[k * d * d + a * d + j];
@@ -206,7 +206,8 @@ hb_status hb_problem_diffusion(hb_context *context, const hb_problem *problem, s
     double *G; // (n, d, m)
     HB_TRY(HB_NEW(context, G, n * d * m));
     hb_status status = hb_problem_noise_factor(context, problem, n, x, t, G);
-    for (size_t i = 0; i < n && status == HB_OK; i++) square(d, m, G + i * d * m, D + i * d * d);
+    for (size_t i = 0; i < n && status == HB_OK; i++)
+        noise_square(d, m, G + i * d * m, D + i * d * d);
     hb_release(context, G);
     if (status != HB_OK || !divergence) return status;
     memset(divergence, 0, n * d * sizeof *divergence);

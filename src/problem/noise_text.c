@@ -66,7 +66,7 @@ static int is_blank(const char *from, const char *to)
 }
 
 /* Rows that are not blank; repeats: the only one ends with a semicolon. */
-static int count_rows(const char *text, int *repeats)
+static int noise_count_rows(const char *text, int *repeats)
 {
     int rows = 0, semicolons = 0;
     for (const char *at = text;; at++) {
@@ -150,7 +150,7 @@ static hb_status parse_matrix(hb_context *context, const char *text, int dim, hb
                               hb_noise_nodes *out)
 {
     int repeats, row = 0;
-    const int rows = count_rows(text, &repeats);
+    const int rows = noise_count_rows(text, &repeats);
     HB_CHECK(context, rows == dim || repeats, HB_ERROR_ARGUMENT,
              "the noise has %d row%s and dim is %d; give %d rows by semicolons, or one that ends "
              "with a semicolon and stands for all",

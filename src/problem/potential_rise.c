@@ -52,22 +52,23 @@ typedef struct line_scratch {
     double *tau;    // (ROWS), zeros
 } line_scratch;
 
-static double node_of(size_t k)
+static double rise_node(size_t k)
 {
     return k % 2 ? 1 - NODE[k / 2] : NODE[k / 2];
 }
 
-static void place_nodes(size_t d, const double *from, const double *x, size_t pieces, double *at)
+static void rise_place_nodes(size_t d, const double *from, const double *x, size_t pieces,
+                             double *at)
 {
     for (size_t piece = 0; piece < pieces; piece++)
         for (size_t k = 0; k < NODES; k++) {
-            const double s = ((double)piece + node_of(k)) / (double)pieces;
+            const double s = ((double)piece + rise_node(k)) / (double)pieces;
             double *row = at + (piece * NODES + k) * d;
             for (size_t j = 0; j < d; j++) row[j] = from[j] + s * (x[j] - from[j]);
         }
 }
 
-static double line_sum(size_t d, const double *from, const double *x, size_t pieces,
+static double rise_sum(size_t d, const double *from, const double *x, size_t pieces,
                        const double *F)
 {
     double sum = 0;
@@ -81,26 +82,27 @@ static double line_sum(size_t d, const double *from, const double *x, size_t pie
     return sum / (double)pieces;
 }
 
-static int agree(double rise, double before)
+static int rise_agrees(double rise, double before)
 {
     return fabs(rise - before) <= AGREEMENT * (1 + fabs(before));
 }
 
 /* One and two pieces have given before and *rise; more of them until two sums agree. */
-static hb_status refine(hb_context *context, const hb_problem *problem, const line_scratch *scratch,
-                        const double *from, const double *x, double before, double *rise)
+static hb_status rise_refine(hb_context *context, const hb_problem *problem,
+                             const line_scratch *scratch, const double *from, const double *x,
+                             double before, double *rise)
 {
     const size_t d = (size_t)problem->dim;
-    for (size_t pieces = 4; !agree(*rise, before); pieces *= 2) {
+    for (size_t pieces = 4; !rise_agrees(*rise, before); pieces *= 2) {
         if (pieces > MAX_PIECES || !isfinite(*rise)) {
             *rise = NAN;
             return HB_OK;
         }
         before = *rise;
-        place_nodes(d, from, x, pieces, scratch->at);
+        rise_place_nodes(d, from, x, pieces, scratch->at);
         HB_TRY(hb_problem_drift_each(context, problem, pieces * NODES, scratch->at, scratch->tau,
                                      scratch->F, NULL, NULL, NULL));
-        *rise = line_sum(d, from, x, pieces, scratch->F);
+        *rise = rise_sum(d, from, x, pieces, scratch->F);
     }
     return HB_OK;
 }
@@ -113,17 +115,18 @@ static hb_status rise_together(hb_context *context, const hb_problem *problem,
     const size_t d = (size_t)problem->dim, width = 3 * NODES * d;
     double before[TOGETHER];
     for (size_t i = 0; i < n; i++) {
-        place_nodes(d, from + i * d, x + i * d, 1, scratch->at + i * width);
-        place_nodes(d, from + i * d, x + i * d, 2, scratch->at + i * width + NODES * d);
+        rise_place_nodes(d, from + i * d, x + i * d, 1, scratch->at + i * width);
+        rise_place_nodes(d, from + i * d, x + i * d, 2, scratch->at + i * width + NODES * d);
     }
     HB_TRY(hb_problem_drift_each(context, problem, n * 3 * NODES, scratch->at, scratch->tau,
                                  scratch->F, NULL, NULL, NULL));
     for (size_t i = 0; i < n; i++) {
-        before[i] = line_sum(d, from + i * d, x + i * d, 1, scratch->F + i * width);
-        rise[i] = line_sum(d, from + i * d, x + i * d, 2, scratch->F + i * width + NODES * d);
+        before[i] = rise_sum(d, from + i * d, x + i * d, 1, scratch->F + i * width);
+        rise[i] = rise_sum(d, from + i * d, x + i * d, 2, scratch->F + i * width + NODES * d);
     }
     for (size_t i = 0; i < n; i++)
-        HB_TRY(refine(context, problem, scratch, from + i * d, x + i * d, before[i], rise + i));
+        HB_TRY(
+            rise_refine(context, problem, scratch, from + i * d, x + i * d, before[i], rise + i));
     return HB_OK;
 }
 
@@ -154,7 +157,7 @@ struct hb_potential_cells {
 };
 
 /* The cell that holds s; the outermost ones have no end. */
-static int cell_of(const hb_features *f, double s)
+static int rise_cell(const hb_features *f, double s)
 {
     const int until = hb_sorted_until(f->n, f->borders, s);
     return until > 0 ? until - 1 : 0;
@@ -165,7 +168,7 @@ static hb_status find_borders(hb_context *context, const hb_problem *problem, si
                               hb_potential_cells *c)
 {
     const hb_features *cells = c->axes + axis;
-    const int n = cells->n, above = cell_of(cells, 0) + 1, first = above < n ? above : n - 1;
+    const int n = cells->n, above = rise_cell(cells, 0) + 1, first = above < n ? above : n - 1;
     double from[MOST_AXES] = {0}, to[MOST_AXES] = {0}, rise;
     HB_TRY(HB_NEW(context, c->V[axis], (size_t)n + 1));
     double *V = c->V[axis];
@@ -231,8 +234,8 @@ static double border_value(const hb_features *axis, const double *V, int cell, d
 }
 
 /* The part of the rise that is known at borders; what is left is the rise from a to x less that from b to from. */
-static double split(const hb_potential_cells *cells, size_t d, const double *from, const double *x,
-                    double *a, double *b)
+static double rise_split(const hb_potential_cells *cells, size_t d, const double *from,
+                         const double *x, double *a, double *b)
 {
     double rise = 0;
     memcpy(a, from, d * sizeof *a);
@@ -240,7 +243,7 @@ static double split(const hb_potential_cells *cells, size_t d, const double *fro
     for (size_t i = 0; i < d; i++) {
         const hb_features *axis = cells->axes + i;
         if (!cells->V[i]) continue;
-        const int here = cell_of(axis, x[i]), there = cell_of(axis, from[i]);
+        const int here = rise_cell(axis, x[i]), there = rise_cell(axis, from[i]);
         if (here == there) continue;
         rise += border_value(axis, cells->V[i], here, a + i);
         rise -= border_value(axis, cells->V[i], there, b + i);
@@ -260,7 +263,7 @@ hb_status hb_potential_rise(hb_context *context, const hb_problem *problem,
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(a, n * d), HB_ARRAY(b, n * d), HB_ARRAY(known, n),
                         HB_ARRAY(rest, n)));
     for (size_t i = 0; i < n; i++)
-        known[i] = split(cells, d, from + i * d, x + i * d, a + i * d, b + i * d);
+        known[i] = rise_split(cells, d, from + i * d, x + i * d, a + i * d, b + i * d);
     hb_status status = rise_all(context, problem, n, a, x, rise);
     if (status == HB_OK) status = rise_all(context, problem, n, b, from, rest);
     for (size_t i = 0; i < n && status == HB_OK; i++) rise[i] += known[i] - rest[i];

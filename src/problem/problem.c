@@ -51,7 +51,7 @@ static hb_status check_dim(hb_context *context, const hb_problem_settings *s, in
     return HB_OK;
 }
 
-static hb_status noise_at(void *user, size_t n, const double *t, double *g)
+static hb_status problem_noise_at(void *user, size_t n, const double *t, double *g)
 {
     const hb_problem *problem = user;
     return hb_program_run_times(problem->context, problem->noise, n, NULL, t, 1, g);
@@ -69,7 +69,7 @@ hb_status hb_problem_compile_noise(hb_context *context, hb_node g, hb_problem *p
     HB_TRY(hb_time_cuts_add(context, problem->noise_graph, 1, &g, hb_problem_span(problem),
                             &problem->cuts));
     return hb_time_change_create(
-        context, noise_at, problem, !hb_graph_depends(problem->noise_graph, g, 0),
+        context, problem_noise_at, problem, !hb_graph_depends(problem->noise_graph, g, 0),
         hb_problem_span(problem), problem->cuts.n, problem->cuts.t, &problem->change);
 }
 
@@ -158,7 +158,7 @@ static hb_status create_initial(hb_context *context, const hb_problem_settings *
 }
 
 /* The drift must be finite where the initial mass is. */
-static hb_status check_drift(hb_context *context, const hb_problem *problem)
+static hb_status problem_check_drift(hb_context *context, const hb_problem *problem)
 {
     const size_t d = (size_t)problem->dim;
     if (!problem->initial.ops || !problem->initial.ops->draw) return HB_OK;
@@ -172,7 +172,8 @@ static hb_status check_drift(hb_context *context, const hb_problem *problem)
     return status == HB_ERROR_DOMAIN ? HB_ERROR_ARGUMENT : status;
 }
 
-static hb_status build(hb_context *context, const hb_problem_settings *s, hb_problem *problem)
+static hb_status problem_build(hb_context *context, const hb_problem_settings *s,
+                               hb_problem *problem)
 {
     problem->context = context;
     HB_TRY(check_dim(context, s, &problem->dim));
@@ -184,7 +185,7 @@ static hb_status build(hb_context *context, const hb_problem_settings *s, hb_pro
     HB_TRY(hb_problem_write_text(context, s, problem));
     problem->inside = NULL;
     HB_TRY(create_initial(context, s, problem));
-    return check_drift(context, problem);
+    return problem_check_drift(context, problem);
 }
 
 hb_status hb_problem_create_as(hb_context *context, const hb_problem_settings *settings, int unit,
@@ -198,7 +199,7 @@ hb_status hb_problem_create_as(hb_context *context, const hb_problem_settings *s
     HB_TRY(HB_NEW_CLEARED(context, problem, 1));
     problem->unit = unit;
     problem->inside = inside;
-    const hb_status status = build(context, &chosen, problem);
+    const hb_status status = problem_build(context, &chosen, problem);
     if (status != HB_OK) {
         hb_problem_destroy(problem);
         return status;

@@ -70,7 +70,7 @@ static hb_status check_section(file_reader *r, const char *line)
 }
 
 /* fgets for inih. */
-static char *read_line(char *text, int size, void *user)
+static char *file_read_line(char *text, int size, void *user)
 {
     file_reader *r = user;
     if (r->status != HB_OK || !fgets(text, size, r->file)) return NULL;
@@ -162,7 +162,7 @@ static hb_status set_parameter(file_reader *r, const char *name, double value, i
     return HB_OK;
 }
 
-static hb_status take(file_reader *r, const char *section, const char *name, const char *value)
+static hb_status file_take(file_reader *r, const char *section, const char *name, const char *value)
 {
     HB_CHECK(r->context, section[0], HB_ERROR_FORMAT,
              "%s, line %d: '%.40s' stands before the first section; open with [problem]", r->path,
@@ -174,20 +174,20 @@ static hb_status take(file_reader *r, const char *section, const char *name, con
 }
 
 /* The handler of inih: 0 is failure. */
-static int handle(void *user, const char *section, const char *name, const char *value)
+static int file_handle(void *user, const char *section, const char *name, const char *value)
 {
     file_reader *r = user;
-    if (r->status == HB_OK) r->status = take(r, section, name, value);
+    if (r->status == HB_OK) r->status = file_take(r, section, name, value);
     return r->status == HB_OK;
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-static hb_status read_all(file_reader *r)
+static hb_status file_read(file_reader *r)
 {
     HB_TRY(hb_input_open(r->context, r->path, &r->file));
     locale_t locale = hb_locale_enter();
-    const int line = ini_parse_stream(read_line, r, handle, r);
+    const int line = ini_parse_stream(file_read_line, r, file_handle, r);
     hb_locale_leave(locale);
     const int failed = ferror(r->file);
     fclose(r->file);
@@ -215,7 +215,7 @@ static hb_status read_times(file_reader *r, double *last)
 }
 
 /* The settings of the file, and over them what is set in `over`. */
-static hb_status merge(file_reader *r, const hb_problem_settings *over, hb_problem_settings *s)
+static hb_status file_merge(file_reader *r, const hb_problem_settings *over, hb_problem_settings *s)
 {
     const int new_drift = over->drift || over->potential || over->drift_callback;
     const int new_initial = over->initial || over->initial_callback;
@@ -253,12 +253,12 @@ static hb_status directory_of(hb_context *context, const char *path, char **dire
     return HB_OK;
 }
 
-static hb_status load(file_reader *r, const hb_problem_settings *over, hb_problem **out)
+static hb_status file_load(file_reader *r, const hb_problem_settings *over, hb_problem **out)
 {
     hb_problem_settings s;
     char *directory;
-    HB_TRY(read_all(r));
-    HB_TRY(merge(r, over, &s));
+    HB_TRY(file_read(r));
+    HB_TRY(file_merge(r, over, &s));
     HB_TRY(directory_of(r->context, r->path, &directory));
     if (!over->initial) s.directory = directory;
     const hb_status status = hb_problem_create(r->context, &s, out);
@@ -279,7 +279,7 @@ hb_status hb_problem_load(hb_context *context, const hb_problem_settings *overri
     hb_problem_settings over;
     HB_SIZED_READ(context, hb_problem_settings, overrides, &over);
     file_reader r = {.context = context, .path = path};
-    const hb_status status = load(&r, &over, out);
+    const hb_status status = file_load(&r, &over, out);
     for (int key = 0; key < N_KEYS; key++) hb_release(context, r.texts[key]);
     for (int i = 0; i < r.n_parameters; i++) hb_release(context, r.names[i]);
     hb_release(context, r.names);

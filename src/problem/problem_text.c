@@ -37,7 +37,7 @@ int hb_problem_has_unit(const hb_problem *problem)
 
 /* ---- writing ---- */
 
-static char *put_line(char *to, const char *key, const char *value)
+static char *text_put_line(char *to, const char *key, const char *value)
 {
     to += sprintf(to, "%s=", key);
     for (; *value; value++) *to++ = *value == '\n' || *value == '\r' ? ' ' : *value;
@@ -49,7 +49,7 @@ static char *put_line(char *to, const char *key, const char *value)
 /* The lines of a unit transform. */
 static char *put_inside(char *to, const hb_problem *problem)
 {
-    to = put_line(to, "time", "t");
+    to = text_put_line(to, "time", "t");
     to += sprintf(to, "inside=");
     const int bends = problem->transform && problem->transform->bends && problem->inside;
     for (int i = 0; bends && i < problem->dim; i++)
@@ -70,16 +70,16 @@ hb_status hb_problem_write_text(hb_context *context, const hb_problem_settings *
     HB_TRY(HB_NEW(context, problem->text, size));
     char *to = problem->text;
     snprintf(number, sizeof number, "%d", problem->dim);
-    to = put_line(to, "dim", number);
-    to = put_line(to, s->drift ? "drift" : "potential", drift);
-    to = put_line(to, "noise", noise);
+    to = text_put_line(to, "dim", number);
+    to = text_put_line(to, s->drift ? "drift" : "potential", drift);
+    to = text_put_line(to, "noise", noise);
     if (s->convention == HB_CONVENTION_STRATONOVICH)
-        to = put_line(to, "convention", "stratonovich");
+        to = text_put_line(to, "convention", "stratonovich");
     const locale_t locale = hb_locale_enter();
     if (problem->unit) to = put_inside(to, problem);
     for (int i = 0; i < s->n_parameters; i++) {
         snprintf(number, sizeof number, "%.17g", s->parameter_values[i]);
-        to = put_line(to, s->parameter_names[i], number);
+        to = text_put_line(to, s->parameter_names[i], number);
     }
     hb_locale_leave(locale);
     return HB_OK;
@@ -189,8 +189,8 @@ static hb_status read_text(hb_context *context, const text_parts *parts, int kno
     return hb_problem_create_as(context, &s, unit || as_typed, inside, out);
 }
 
-static hb_status make(hb_context *context, const char *text, int dim, int as_typed,
-                      const double *inside, hb_problem **out)
+static hb_status text_make_problem(hb_context *context, const char *text, int dim, int as_typed,
+                                   const double *inside, hb_problem **out)
 {
     hb_workspace work;
     text_parts parts;
@@ -207,7 +207,7 @@ static hb_status make(hb_context *context, const char *text, int dim, int as_typ
 
 hb_status hb_problem_of_text(hb_context *context, const char *text, int dim, hb_problem **out)
 {
-    return make(context, text, dim, 0, NULL, out);
+    return text_make_problem(context, text, dim, 0, NULL, out);
 }
 
 hb_status hb_problem_as_typed(hb_context *context, const hb_problem *problem, const double *inside,
@@ -215,5 +215,5 @@ hb_status hb_problem_as_typed(hb_context *context, const hb_problem *problem, co
 {
     HB_CHECK(context, problem->text, HB_ERROR_ARGUMENT,
              "the drift or the noise is a function; it must be text");
-    return make(context, problem->text, problem->dim, 1, inside, out);
+    return text_make_problem(context, problem->text, problem->dim, 1, inside, out);
 }

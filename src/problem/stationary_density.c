@@ -5,7 +5,7 @@
  * Any other gradient in d = 2, 3 is the initial density `stationary` (initial_stationary.c).
  * H. Risken, The Fokker-Planck Equation, 1989, section 5.2.
  *
- * Panels sample F and end at its narrow features (features.c). Where these are not all known, the density is doubtful.
+ * Panels sample F and end at its narrow features (features.c). Where these are not all known, the density is flagged.
  *
  * A number to reproduce: f = x - x^3, g = 1 has u(0) = 1/int exp(x^2 - x^4/2) dx = 0.240053. */
 #include "problem/stationary_density.h"
@@ -30,7 +30,7 @@ struct hb_stationary {
     line_part *lines;    // (d), of a product; NULL: none
     hb_problem *general; /* whose initial density it is; NULL: a product */
     double error;        /* of ln Z */
-    int doubtful;
+    int flagged;
 };
 
 /* ---- lines ------------------------------------------------------------------------------------ */
@@ -100,13 +100,13 @@ static hb_status create_line(hb_context *context, const hb_problem *problem, int
     return HB_OK;
 }
 
-static hb_status create_product(hb_context *context, hb_stationary *s)
+static hb_status stationary_create_product(hb_context *context, hb_stationary *s)
 {
     const int d = s->problem->dim;
     HB_TRY(HB_NEW_CLEARED(context, s->lines, (size_t)d));
     for (int i = 0; i < d; i++) {
         HB_TRY(create_line(context, s->problem, i, s->lines + i));
-        s->doubtful |= s->problem->drift.graph && !s->lines[i].own.box.features.complete;
+        s->flagged |= s->problem->drift.graph && !s->lines[i].own.box.features.complete;
     }
     s->error = LINE_ERROR * d;
     return HB_OK;
@@ -143,7 +143,7 @@ hb_status hb_stationary_create(hb_context *context, const hb_problem *problem, h
     s->problem = problem;
     hb_status status;
     if (problem->dim == 1 || problem->drift.facts.separable)
-        status = create_product(context, s);
+        status = stationary_create_product(context, s);
     else {
         status = hb_problem_borrow(context, problem, "stationary", &s->general);
         if (status == HB_OK)
@@ -174,9 +174,9 @@ void hb_stationary_box(const hb_stationary *stationary, double *low, double *hig
     *high = stationary->lines[0].own.box.high[0];
 }
 
-int hb_stationary_is_doubtful(const hb_stationary *stationary)
+int hb_stationary_is_flagged(const hb_stationary *stationary)
 {
-    return stationary->doubtful;
+    return stationary->flagged;
 }
 
 hb_status hb_stationary_evaluate(hb_context *context, const hb_stationary *s, size_t n,

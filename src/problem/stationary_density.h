@@ -20,7 +20,7 @@ hb_status hb_stationary_evaluate(hb_context *context, const hb_stationary *stati
 /* In one dimension: where all but nothing of the mass is. */
 void hb_stationary_box(const hb_stationary *stationary, double *low, double *high);
 /* 1: interval arithmetic cannot exclude that the drift does something between the points that were looked at. */
-int hb_stationary_is_doubtful(const hb_stationary *stationary);
+int hb_stationary_is_flagged(const hb_stationary *stationary);
 
 /* exp(int F_a dx) along an axis a, normalised. `own` is a problem of one dimension whose initial data are this; box_density.c
  * asks it for nothing else. */

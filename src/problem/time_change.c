@@ -44,14 +44,14 @@ static hb_status rates_at(hb_context *context, const hb_time_change *change, siz
     return HB_OK;
 }
 
-static hb_status rates(void *user, size_t n, const double *t, double *rate)
+static hb_status change_rates(void *user, size_t n, const double *t, double *rate)
 {
     const hb_time_change *change = user;
     return rates_at(change->context, change, n, t, rate);
 }
 
 /* dt/dtau */
-static hb_status slopes(void *user, size_t n, const double *tau, double *slope)
+static hb_status change_slopes(void *user, size_t n, const double *tau, double *slope)
 {
     const hb_time_change *change = user;
     for (size_t i = 0; i < n; i++) {
@@ -66,7 +66,7 @@ static hb_status slopes(void *user, size_t n, const double *tau, double *slope)
 static hb_status create_panels(hb_context *context, double time, int n, const double *cuts,
                                hb_time_change *change)
 {
-    hb_panels_settings settings = {.function = rates,
+    hb_panels_settings settings = {.function = change_rates,
                                    .user = change,
                                    .ratio = RATIO,
                                    .name = "the noise g(t)",
@@ -77,7 +77,7 @@ static hb_status create_panels(hb_context *context, double time, int n, const do
     if (n > 0) memcpy(change->cells.borders, cuts, (size_t)n * sizeof(double));
     HB_TRY(hb_panels_create(context, &settings, 0, time, &change->panels));
     if (n > 0) return HB_OK; /* what is narrow in t may be too narrow in tau */
-    settings.function = slopes;
+    settings.function = change_slopes;
     settings.variable = "tau";
     const hb_status status =
         hb_panels_create(context, &settings, 0, hb_panels_total(change->panels), &change->inverse);

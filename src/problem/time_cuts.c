@@ -20,7 +20,7 @@ static const double UNIT =
     1.0 / 32;                      /* of the whole tau: two of the longest steps of trajectories */
 static const double APART = 1e-13; /* of the span: closer cuts are one */
 
-static hb_status put(hb_context *context, double t, hb_time_cuts *cuts)
+static hb_status cuts_put(hb_context *context, double t, hb_time_cuts *cuts)
 {
     HB_TRY(HB_GROW(context, cuts->t, cuts->n, cuts->capacity));
     cuts->t[cuts->n++] = t;
@@ -28,28 +28,29 @@ static hb_status put(hb_context *context, double t, hb_time_cuts *cuts)
 }
 
 /* From a border on, pieces that grow, to where the wide cell beside it ends. */
-static hb_status grow(hb_context *context, double border, double piece, double end, double calm,
-                      hb_time_cuts *cuts)
+static hb_status cuts_grow(hb_context *context, double border, double piece, double end,
+                           double calm, hb_time_cuts *cuts)
 {
     const double sign = end < border ? -1 : 1;
     for (double gone = 0; gone + 3 * piece < fabs(end - border) && piece < calm;) {
         piece *= 2;
         gone += piece;
-        HB_TRY(put(context, border + sign * gone, cuts));
+        HB_TRY(cuts_put(context, border + sign * gone, cuts));
     }
     return HB_OK;
 }
 
-static hb_status cut_cells(hb_context *context, const hb_features *cells, double span,
-                           hb_time_cuts *cuts)
+static hb_status cuts_around_cells(hb_context *context, const hb_features *cells, double span,
+                                   hb_time_cuts *cuts)
 {
     const double *border = cells->borders;
     for (int k = 0; k < cells->n; k++) {
         const double low = border[k], high = border[k + 1], piece = (high - low) / PARTS;
         if (!(high - low < NARROW * span)) continue;
-        for (int j = 0; j <= PARTS; j++) HB_TRY(put(context, low + j * piece, cuts));
-        if (k > 0) HB_TRY(grow(context, low, piece, border[k - 1], CALM * span, cuts));
-        if (k + 1 < cells->n) HB_TRY(grow(context, high, piece, border[k + 2], CALM * span, cuts));
+        for (int j = 0; j <= PARTS; j++) HB_TRY(cuts_put(context, low + j * piece, cuts));
+        if (k > 0) HB_TRY(cuts_grow(context, low, piece, border[k - 1], CALM * span, cuts));
+        if (k + 1 < cells->n)
+            HB_TRY(cuts_grow(context, high, piece, border[k + 2], CALM * span, cuts));
     }
     return HB_OK;
 }
@@ -63,7 +64,7 @@ hb_status hb_time_cuts_add(hb_context *context, const hb_graph *graph, int n, co
     if (!moves || !(span > 0 && isfinite(span))) return HB_OK;
     HB_TRY(hb_features_find(context, graph, n, nodes, 0, NULL, (hb_interval){0, span}, &cells));
     cuts->moving |= !cells.complete;
-    const hb_status status = cut_cells(context, &cells, span, cuts);
+    const hb_status status = cuts_around_cells(context, &cells, span, cuts);
     hb_features_destroy(context, &cells);
     HB_TRY(status);
     if (cuts->n > 0) hb_sort((size_t)cuts->n, cuts->t);

@@ -20,7 +20,7 @@ typedef struct time_list {
     double values[HB_MOST_TIMES]; // (n)
 } time_list;
 
-static const char *skip_blanks(const char *text)
+static const char *times_skip_blanks(const char *text)
 {
     while (isspace((unsigned char)*text)) text++;
     return text;
@@ -30,13 +30,13 @@ static const char *skip_blanks(const char *text)
 static int read_time(const char **text, double *out)
 {
     char *rest;
-    const char *begin = skip_blanks(*text);
+    const char *begin = times_skip_blanks(*text);
     *out = strtod(begin, &rest);
     if (rest == begin || !(*out >= 0)) return 0;
     for (const char *c = begin; c < rest; c++)
         if (*c == 'x' || *c == 'X') return 0;
     if (*begin == '-' || (isinf(*out) && strchr("0123456789.+", *begin))) return 0; /* 1e999 */
-    *text = skip_blanks(rest);
+    *text = times_skip_blanks(rest);
     return 1;
 }
 

@@ -34,8 +34,8 @@ static const int SEARCH[4] = {0, 129, 41, 21}, FIRST[4] = {0, 0, 48, 32},
                  LAST[4] = {0, 0, 1536, 128}, CELLS[4] = {0, 0, 256, 64},
                  DEPTH[4] = {0, 0, 10, 7}; /* 2^DEPTH <= LAST */
 
-static hb_status evaluate(hb_context *context, const hb_box_density *box, size_t n, const double *x,
-                          double *l)
+static hb_status box_evaluate(hb_context *context, const hb_box_density *box, size_t n,
+                              const double *x, double *l)
 {
     const int d = box->problem->dim;
     HB_TRY(box->raw(context, box->problem, n, x, l, NULL));
@@ -57,8 +57,8 @@ static size_t lattice_size(int d, int m)
 
 /* l[m^d] at the lattice of the box: its corners among the points (centred = 0), or the centres of m
  * cells a side (centred = 1). The last axis runs fastest. */
-static hb_status tabulate(hb_context *context, const hb_box_density *box, int m, int centred,
-                          double *l)
+static hb_status box_tabulate(hb_context *context, const hb_box_density *box, int m, int centred,
+                              double *l)
 {
     const int d = box->problem->dim;
     const double *low = box->low, *high = box->high;
@@ -75,7 +75,7 @@ static hb_status tabulate(hb_context *context, const hb_box_density *box, int m,
                 x[k * d + j] = low[j] + (high[j] - low[j]) * (index + shift) / intervals;
             }
         }
-        status = evaluate(context, box, (size_t)m, x, l + line * (size_t)m);
+        status = box_evaluate(context, box, (size_t)m, x, l + line * (size_t)m);
     }
     hb_release(context, x);
     return status;
@@ -93,21 +93,21 @@ static int on_face(size_t index, int d, int m)
     return face;
 }
 
-static double largest(size_t n, const double *l)
+static double box_largest(size_t n, const double *l)
 {
     double peak = -INFINITY;
     for (size_t i = 0; i < n; i++) peak = fmax(peak, l[i]);
     return peak;
 }
 
-static hb_status grow(hb_context *context, hb_box_density *box, double *l)
+static hb_status box_grow(hb_context *context, hb_box_density *box, double *l)
 {
     const int d = box->problem->dim, m = SEARCH[d];
     const size_t size = lattice_size(d, m);
     for (double half = 1; half <= FARTHEST; half *= 2) {
         for (int j = 0; j < d; j++) box->low[j] = -(box->high[j] = half);
-        HB_TRY(tabulate(context, box, m, 0, l));
-        const double peak = largest(size, l);
+        HB_TRY(box_tabulate(context, box, m, 0, l));
+        const double peak = box_largest(size, l);
         double face = -INFINITY;
         for (size_t i = 0; i < size; i++)
             if (on_face(i, d, m)) face = fmax(face, l[i]);
@@ -130,7 +130,7 @@ static hb_status probe_cell(hb_context *context, const hb_box_density *box, int 
     const double x[2] = {border[0], 0.5 * (border[0] + border[1])};
     l[0] = l[1] = -INFINITY;
     if (!(fabs(x[0]) < FARTHEST && fabs(x[1]) < FARTHEST)) return HB_OK;
-    const hb_status status = evaluate(context, box, 2, x, l);
+    const hb_status status = box_evaluate(context, box, 2, x, l);
     if (status == HB_OK || status == HB_ERROR_INTERRUPTED || status == HB_ERROR_MEMORY)
         return status;
     if (x[0] >= box->low[0] && x[1] <= box->high[0]) return status;
@@ -139,15 +139,15 @@ static hb_status probe_cell(hb_context *context, const hb_box_density *box, int 
 }
 
 /* From probe k, where l is above `least`, to where it is not, by steps that grow. */
-static hb_status leave(hb_context *context, const hb_box_density *box, int k, double side,
-                       double least, double *end)
+static hb_status box_leave(hb_context *context, const hb_box_density *box, int k, double side,
+                           double least, double *end)
 {
     const double *border = box->features.borders + k / 2;
     double step = 0.5 * side * (border[1] - border[0]), l = INFINITY;
     *end = border[0] + (k % 2) * fabs(step);
     for (; l >= least && fabs(*end) < FARTHEST; step *= 1.5) {
         *end += step;
-        HB_TRY(evaluate(context, box, 1, end, &l));
+        HB_TRY(box_evaluate(context, box, 1, end, &l));
     }
     return HB_OK;
 }
@@ -177,16 +177,16 @@ static hb_status probe_features(hb_context *context, const hb_box_density *box, 
         last = k;
     }
     if (last < 0) return HB_OK;
-    HB_TRY(leave(context, box, first, -1, least, &out->low));
-    return leave(context, box, last, 1, least, &out->high);
+    HB_TRY(box_leave(context, box, first, -1, least, &out->low));
+    return box_leave(context, box, last, 1, least, &out->high);
 }
 
 /* The box of the lattice points within DROP of the peak and one step around, and of the features; *shrunk: was it
  * much? */
-static void tighten(hb_box_density *box, int d, int m, const double *l, const probe *features,
-                    int *shrunk)
+static void box_tighten(hb_box_density *box, int d, int m, const double *l, const probe *features,
+                        int *shrunk)
 {
-    const double least = fmax(largest(lattice_size(d, m), l), features->peak) - DROP;
+    const double least = fmax(box_largest(lattice_size(d, m), l), features->peak) - DROP;
     const double before = box->high[0] - box->low[0];
     int first[3] = {m, m, m}, last[3] = {-1, -1, -1};
     for (size_t i = 0; i < lattice_size(d, m); i++) {
@@ -219,13 +219,13 @@ hb_status hb_box_density_find(hb_context *context, hb_box_density *box)
     double *l; // (m^d)
     HB_TRY(HB_NEW(context, l, lattice_size(d, m)));
     probe features = {-INFINITY, INFINITY, -INFINITY};
-    hb_status status = grow(context, box, l);
+    hb_status status = box_grow(context, box, l);
     if (status == HB_OK && d == 1)
-        status = probe_features(context, box, largest(lattice_size(d, m), l), &features);
+        status = probe_features(context, box, box_largest(lattice_size(d, m), l), &features);
     for (int shrunk = 1; shrunk && status == HB_OK;) {
-        tighten(box, d, m, l, &features, &shrunk);
-        status = tabulate(context, box, m, 0, l);
-        box->peak = fmax(largest(lattice_size(d, m), l), features.peak);
+        box_tighten(box, d, m, l, &features, &shrunk);
+        status = box_tabulate(context, box, m, 0, l);
+        box->peak = fmax(box_largest(lattice_size(d, m), l), features.peak);
     }
     hb_release(context, l);
     return status;
@@ -236,7 +236,7 @@ hb_status hb_box_density_find(hb_context *context, hb_box_density *box)
 static hb_status density_on_line(void *user, size_t n, const double *x, double *density)
 {
     const hb_box_density *box = user;
-    HB_TRY(evaluate(box->problem->context, box, n, x, density));
+    HB_TRY(box_evaluate(box->problem->context, box, n, x, density));
     for (size_t i = 0; i < n; i++) density[i] = exp(density[i] - box->peak);
     return HB_OK;
 }
@@ -258,7 +258,7 @@ static hb_status midpoint_sum(hb_context *context, const hb_box_density *box, in
                               double *sum)
 {
     const int d = box->problem->dim;
-    HB_TRY(tabulate(context, box, m, 1, l));
+    HB_TRY(box_tabulate(context, box, m, 1, l));
     double cell = 1;
     for (int j = 0; j < d; j++) cell *= (box->high[j] - box->low[j]) / m;
     *sum = 0;
@@ -343,7 +343,7 @@ static hb_status build_table(hb_context *context, hb_box_density *box)
     double *corners; // ((cells + 1)^d)
     HB_TRY(HB_NEW(context, box->table, n));
     HB_TRY(HB_NEW(context, corners, lattice_size(d, cells + 1)));
-    const hb_status status = tabulate(context, box, cells + 1, 0, corners);
+    const hb_status status = box_tabulate(context, box, cells + 1, 0, corners);
     double sum = 0;
     for (size_t i = 0; i < n && status == HB_OK; i++)
         box->table[i] = sum += exp(cell_bound(d, cells, corners, i) - box->peak);
@@ -380,7 +380,7 @@ static hb_status draw_in_box(hb_context *context, const hb_box_density *box, uin
             const double step = (box->high[j] - box->low[j]) / cells;
             x[j] = box->low[j] + step * ((double)(rest % (size_t)cells) + u[2 + j]);
         }
-        HB_TRY(evaluate(context, box, 1, x, &l));
+        HB_TRY(box_evaluate(context, box, 1, x, &l));
         const double bound = box->table[cell] - (cell ? box->table[cell - 1] : 0);
         if (u[1] * bound <= exp(l - box->peak)) return HB_OK;
     }

@@ -86,7 +86,7 @@ static void full_log_density(const hb_gaussians *g, size_t d, const double *x, d
     for (size_t i = 0; i < d; i++) gradient[i] = -y[i];
 }
 
-static double exponent(const hb_gaussians *g, size_t d, size_t k, const double *x)
+static double gaussians_exponent(const hb_gaussians *g, size_t d, size_t k, const double *x)
 {
     const double *mean = g->mean + k * d, *sd = g->sd + (g->shared_sd ? 0 : k * d);
     double squares = 0;
@@ -113,10 +113,10 @@ void hb_gaussians_at(const hb_problem *problem, const double *x, double *log_den
         full_log_density(g, d, x, log_density, gradient);
         return;
     }
-    double largest = exponent(g, d, 0, x), sum = 0;
+    double largest = gaussians_exponent(g, d, 0, x), sum = 0;
     memset(gradient, 0, d * sizeof *gradient);
     for (size_t k = 0; k < g->count; k++) {
-        const double e = exponent(g, d, k, x);
+        const double e = gaussians_exponent(g, d, k, x);
         if (e < largest - NEGLIGIBLE) continue;
         if (e > largest) {
             const double shrink = exp(largest - e);
@@ -163,7 +163,7 @@ hb_status hb_gaussians_choose(hb_context *context, const hb_gaussians *g, uint64
 }
 
 /* From normals z to mean + L z, in place: row i needs only z_0 .. z_i. */
-static void place(const hb_gaussians *g, size_t d, size_t k, double *z)
+static void gaussians_place(const hb_gaussians *g, size_t d, size_t k, double *z)
 {
     const double *mean = g->mean + k * d, *sd = g->sd + (g->shared_sd ? 0 : k * d);
     for (size_t i = d; i-- > 0;) {
@@ -183,7 +183,7 @@ hb_status hb_gaussians_draw(hb_context *context, const hb_problem *problem, uint
     for (size_t start = 0; start < n; start += HB_CHOICE_BLOCK) {
         const size_t count = n - start < HB_CHOICE_BLOCK ? n - start : HB_CHOICE_BLOCK;
         HB_TRY(hb_gaussians_choose(context, g, seed, first + start, count, component));
-        for (size_t i = 0; i < count; i++) place(g, d, component[i], x + (start + i) * d);
+        for (size_t i = 0; i < count; i++) gaussians_place(g, d, component[i], x + (start + i) * d);
     }
     return HB_OK;
 }

@@ -36,7 +36,7 @@ static double next_weight(log_sum *total, double exponent, size_t d, double *slo
 }
 
 /* ln w_k: hb_gaussians keeps it with the volume of S_k, which is taken off here. */
-static double log_share(const hb_gaussians *g, size_t k)
+static double gaussians_log_weight(const hb_gaussians *g, size_t k)
 {
     return log(g->cumulative[k] - (k > 0 ? g->cumulative[k - 1] : 0));
 }
@@ -59,7 +59,7 @@ static void diagonal_average(const hb_gaussians *g, size_t d, const hb_gaussian 
             }
         }
         const double weight =
-            next_weight(total, log_share(g, k) - 0.5 * (squares + log_volume), d, slope);
+            next_weight(total, gaussians_log_weight(g, k) - 0.5 * (squares + log_volume), d, slope);
         for (size_t j = 0; weight > 0 && j < d; j++) slope[j] += weight * work[j];
     }
 }
@@ -105,7 +105,7 @@ static int full_average(const hb_gaussians *g, size_t d, const hb_gaussian *gaus
         LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', n, 1, L, n, y, n);
         for (size_t j = 0; j < d; j++) squares += y[j] * (g->mean[k * d + j] - gaussian->mean[j]);
         const double weight =
-            next_weight(total, log_share(g, k) - 0.5 * (squares + log_volume), d, slope);
+            next_weight(total, gaussians_log_weight(g, k) - 0.5 * (squares + log_volume), d, slope);
         for (size_t j = 0; weight > 0 && j < d; j++) slope[j] += weight * y[j];
     }
     return 1;
@@ -172,7 +172,7 @@ static int moved_sum(const hb_gaussians *g, size_t d, const double *G, const dou
         LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', n, 1, L, n, y, n);
         for (size_t j = 0; j < d; j++) squares += y[j] * gap[j];
         const double weight =
-            next_weight(total, log_share(g, k) - 0.5 * (squares + log_volume), d, slope);
+            next_weight(total, gaussians_log_weight(g, k) - 0.5 * (squares + log_volume), d, slope);
         for (size_t j = 0; weight > 0 && j < d; j++) slope[j] += weight * y[j];
     }
     return 1;

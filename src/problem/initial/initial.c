@@ -27,7 +27,7 @@ void hb_initial_destroy(hb_context *context, hb_initial *initial)
 }
 
 /* What names of other programs are called here. */
-static const char *hint_for(const char *name)
+static const char *initial_hint(const char *name)
 {
     static const struct {
         const char *name, *hint;
@@ -43,7 +43,7 @@ static const char *hint_for(const char *name)
 }
 
 /* "gaussian(...), mixture(FILE), ... or uniform(...)" */
-static hb_status refuse(hb_context *context, const char *name)
+static hb_status initial_refuse(hb_context *context, const char *name)
 {
     char forms[300] = "";
     for (size_t i = 0, used = 0; hb_initial_list[i] && used < sizeof forms; i++)
@@ -54,17 +54,17 @@ static hb_status refuse(hb_context *context, const char *name)
                                  hb_initial_list[i]->form);
     return hb_fail(context, HB_ERROR_ARGUMENT,
                    "the initial density '%.40s' is not known; %sit must be %s", name,
-                   hint_for(name), forms);
+                   initial_hint(name), forms);
 }
 
-static hb_status create(const hb_initial_text *text, hb_problem *problem)
+static hb_status initial_create(const hb_initial_text *text, hb_problem *problem)
 {
     for (size_t i = 0; hb_initial_list[i]; i++)
         if (!strcmp(text->name, hb_initial_list[i]->name)) {
             problem->initial.ops = hb_initial_list[i];
             return hb_initial_list[i]->create(text, problem);
         }
-    return refuse(text->context, text->name);
+    return initial_refuse(text->context, text->name);
 }
 
 hb_status hb_initial_parse(hb_context *context, const hb_problem_settings *settings,
@@ -88,7 +88,7 @@ hb_status hb_initial_parse(hb_context *context, const hb_problem_settings *setti
         cut.arguments = hb_text_trim(open + 1);
     }
     cut.name = hb_text_trim(name);
-    if (status == HB_OK) status = create(&cut, problem);
+    if (status == HB_OK) status = initial_create(&cut, problem);
     hb_release(context, copy);
     return status;
 }

@@ -11,8 +11,8 @@ typedef struct callback {
     void *user;
 } callback;
 
-static hb_status raw(hb_context *context, const hb_problem *problem, size_t n, const double *x,
-                     double *log_density, double *gradient)
+static hb_status callback_raw(hb_context *context, const hb_problem *problem, size_t n,
+                              const double *x, double *log_density, double *gradient)
 {
     const callback *c = problem->initial.data;
     if (n == 0) return HB_OK;
@@ -37,7 +37,7 @@ hb_status hb_initial_from_callback(hb_context *context, hb_density_callback func
     callback *c;
     problem->initial.ops = problem->dim <= 3 ? &in_a_box : &as_it_is;
     HB_TRY(hb_initial_data(context, problem, sizeof *c, &c));
-    *c = (callback){.box = {.problem = problem, .raw = raw, .what = "initial density"},
+    *c = (callback){.box = {.problem = problem, .raw = callback_raw, .what = "initial density"},
                     .function = function,
                     .user = user};
     if (problem->dim > 3) return HB_OK;

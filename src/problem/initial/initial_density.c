@@ -19,15 +19,15 @@ typedef struct joint {
     int n_breaks, n_jumps;
 } joint;
 
-static hb_status raw(hb_context *context, const hb_problem *problem, size_t n, const double *x,
-                     double *log_density, double *gradient)
+static hb_status joint_raw(hb_context *context, const hb_problem *problem, size_t n,
+                           const double *x, double *log_density, double *gradient)
 {
     const joint *j = problem->initial.data;
     return hb_density_formula_run(context, &j->formula, "density", (size_t)problem->dim, n, x,
                                   log_density, gradient);
 }
 
-static hb_status formula(const hb_problem *problem, hb_graph *graph, hb_node *log_density)
+static hb_status joint_formula(const hb_problem *problem, hb_graph *graph, hb_node *log_density)
 {
     const joint *j = problem->initial.data;
     HB_TRY(hb_graph_copy(j->graph, j->formula.log_node, 0, graph, log_density));
@@ -36,7 +36,7 @@ static hb_status formula(const hb_problem *problem, hb_graph *graph, hb_node *lo
         log_density);
 }
 
-static void destroy(hb_context *context, void *data)
+static void joint_destroy(hb_context *context, void *data)
 {
     joint *j = data;
     hb_density_formula_destroy(&j->formula);
@@ -45,7 +45,8 @@ static void destroy(hb_context *context, void *data)
 }
 
 #define JOINT_OPS                                                                                  \
-    .kind = HB_INITIAL_KIND_DENSITY, .destroy = destroy, .formula = formula, HB_BOX_DENSITY_OPS
+    .kind = HB_INITIAL_KIND_DENSITY, .destroy = joint_destroy, .formula = joint_formula,           \
+    HB_BOX_DENSITY_OPS
 
 static const hb_initial_ops smooth = {.facts = {.smooth = 1}, JOINT_OPS};
 static const hb_initial_ops rough = {.facts = {.broken = 1}, JOINT_OPS};
@@ -83,7 +84,7 @@ static hb_status create_joint(const hb_initial_text *text, hb_problem *problem, 
     j->graph = graph;
     j->node = node;
     j->box = (hb_box_density){.problem = problem,
-                              .raw = raw,
+                              .raw = joint_raw,
                               .what = "density",
                               .steady = 1e-9,
                               .graph = graph,
@@ -96,8 +97,8 @@ static hb_status create_joint(const hb_initial_text *text, hb_problem *problem, 
     return hb_box_density_create(context, &j->box);
 }
 
-static hb_status create_product(const hb_initial_text *text, hb_problem *problem,
-                                const hb_graph *graph, const hb_node *axis)
+static hb_status density_create_product(const hb_initial_text *text, hb_problem *problem,
+                                        const hb_graph *graph, const hb_node *axis)
 {
     hb_line_product *product;
     double sign = 1;
@@ -118,8 +119,8 @@ static hb_status create_product(const hb_initial_text *text, hb_problem *problem
     return HB_OK;
 }
 
-static hb_status parse(const hb_initial_text *text, hb_graph *graph, hb_node *node, hb_node *axis,
-                       int *whole)
+static hb_status density_parse(const hb_initial_text *text, hb_graph *graph, hb_node *node,
+                               hb_node *axis, int *whole)
 {
     HB_TRY(hb_drift_parameters(text->context, text->settings, graph));
     HB_TRY(hb_graph_parse(graph, text->arguments, "density", 0, node));
@@ -128,7 +129,7 @@ static hb_status parse(const hb_initial_text *text, hb_graph *graph, hb_node *no
     return hb_log_form_axes(graph, *node, axis, whole);
 }
 
-static hb_status create(const hb_initial_text *text, hb_problem *problem)
+static hb_status density_create(const hb_initial_text *text, hb_problem *problem)
 {
     hb_context *context = text->context;
     hb_graph *graph;
@@ -143,15 +144,16 @@ static hb_status create(const hb_initial_text *text, hb_problem *problem)
         hb_graph_destroy(graph);
         return status;
     }
-    status = parse(text, graph, &node, axis, &whole);
+    status = density_parse(text, graph, &node, axis, &whole);
     if (status == HB_OK && !whole)
         status = create_joint(text, problem, graph, node);
     else {
-        if (status == HB_OK) status = create_product(text, problem, graph, axis);
+        if (status == HB_OK) status = density_create_product(text, problem, graph, axis);
         hb_graph_destroy(graph);
     }
     hb_release(context, axis);
     return status;
 }
 
-const hb_initial_ops hb_initial_density = {HB_INITIAL_TEXT("density", "density(EXPR)"), JOINT_OPS};
+const hb_initial_ops hb_initial_density = {
+    HB_INITIAL_TEXT("density", "density(EXPR)", density_create), JOINT_OPS};

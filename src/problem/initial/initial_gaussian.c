@@ -100,7 +100,7 @@ static hb_status set_argument(reading *s, char *piece)
     return status;
 }
 
-static hb_status create(const hb_initial_text *text, hb_problem *problem)
+static hb_status gaussian_create(const hb_initial_text *text, hb_problem *problem)
 {
     reading s = {.context = text->context, .dim = text->dim};
     HB_TRY(hb_gaussians_create(text->context, problem, 1, 1, &s.gaussians));
@@ -115,5 +115,5 @@ static hb_status create(const hb_initial_text *text, hb_problem *problem)
 }
 
 const hb_initial_ops hb_initial_gaussian = {
-    HB_INITIAL_TEXT("gaussian", "gaussian(...)"), .kind = HB_INITIAL_KIND_GAUSSIAN,
+    HB_INITIAL_TEXT("gaussian", "gaussian(...)", gaussian_create), .kind = HB_INITIAL_KIND_GAUSSIAN,
     .facts = {.smooth = 1}, HB_GAUSSIANS_OPS(hb_gaussians_draw)};

@@ -40,7 +40,7 @@ static hb_status fill_mixture(const hb_initial_text *s, size_t rows, size_t colu
     return hb_gaussians_prepare(s->context, s->dim, weights, gaussians);
 }
 
-static hb_status create(const hb_initial_text *s, hb_problem *problem)
+static hb_status mixture_create(const hb_initial_text *s, hb_problem *problem)
 {
     const uint64_t d = (uint64_t)s->dim;
     uint64_t rows, columns;
@@ -63,6 +63,6 @@ static hb_status create(const hb_initial_text *s, hb_problem *problem)
     return status;
 }
 
-const hb_initial_ops hb_initial_mixture = {HB_INITIAL_TEXT("mixture", "mixture(FILE)"),
-                                           .kind = HB_INITIAL_KIND_MIXTURE, .facts = {.smooth = 1},
-                                           HB_GAUSSIANS_OPS(hb_gaussians_draw)};
+const hb_initial_ops hb_initial_mixture = {
+    HB_INITIAL_TEXT("mixture", "mixture(FILE)", mixture_create), .kind = HB_INITIAL_KIND_MIXTURE,
+    .facts = {.smooth = 1}, HB_GAUSSIANS_OPS(hb_gaussians_draw)};

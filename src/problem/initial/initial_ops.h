@@ -61,8 +61,9 @@ struct hb_initial_ops {
                   const double *x, double *work, double *log_value, double *gradient);
 };
 
-/* The first lines of a table of operations, whose file has create. */
-#define HB_INITIAL_TEXT(in_text, in_list) .name = (in_text), .form = (in_list), .create = create
+/* The first lines of a table of operations. */
+#define HB_INITIAL_TEXT(in_text, in_list, making)                                                  \
+    .name = (in_text), .form = (in_list), .create = (making)
 
 extern const hb_initial_ops *const hb_initial_list[]; /* those that have a text; NULL at the end */
 

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static hb_status create(const hb_initial_text *text, hb_problem *problem)
+static hb_status point_create(const hb_initial_text *text, hb_problem *problem)
 {
     const size_t d = (size_t)text->dim;
     size_t count;
@@ -32,13 +32,13 @@ static hb_status create(const hb_initial_text *text, hb_problem *problem)
     return hb_gaussians_prepare(text->context, text->dim, NULL, g);
 }
 
-static const double *place(const hb_problem *problem)
+static const double *point_place(const hb_problem *problem)
 {
     return ((const hb_gaussians *)problem->initial.data)->mean;
 }
 
-static hb_status evaluate(hb_context *context, const hb_problem *problem, size_t n, const double *x,
-                          double *log_density, double *gradient)
+static hb_status point_evaluate(hb_context *context, const hb_problem *problem, size_t n,
+                                const double *x, double *log_density, double *gradient)
 {
     (void)problem, (void)x, (void)log_density, (void)gradient;
     if (n == 0) return HB_OK;
@@ -47,28 +47,28 @@ static hb_status evaluate(hb_context *context, const hb_problem *problem, size_t
         "the initial condition is a point, which has no density at time 0; ask at a time above 0");
 }
 
-static void box(const hb_problem *problem, double *low, double *high)
+static void point_box(const hb_problem *problem, double *low, double *high)
 {
-    memcpy(low, place(problem), (size_t)problem->dim * sizeof *low);
-    memcpy(high, place(problem), (size_t)problem->dim * sizeof *high);
+    memcpy(low, point_place(problem), (size_t)problem->dim * sizeof *low);
+    memcpy(high, point_place(problem), (size_t)problem->dim * sizeof *high);
 }
 
-static hb_status draw(hb_context *context, const hb_problem *problem, uint64_t seed, uint64_t first,
-                      size_t n, double *x)
+static hb_status point_draw(hb_context *context, const hb_problem *problem, uint64_t seed,
+                            uint64_t first, size_t n, double *x)
 {
     (void)context, (void)seed, (void)first;
     const size_t d = (size_t)problem->dim;
-    for (size_t i = 0; i < n; i++) memcpy(x + i * d, place(problem), d * sizeof *x);
+    for (size_t i = 0; i < n; i++) memcpy(x + i * d, point_place(problem), d * sizeof *x);
     return HB_OK;
 }
 
-const hb_initial_ops hb_initial_point = {HB_INITIAL_TEXT("point", "point(...)"),
+const hb_initial_ops hb_initial_point = {HB_INITIAL_TEXT("point", "point(...)", point_create),
                                          .kind = HB_INITIAL_KIND_POINT,
                                          .facts = {.point = 1},
                                          .destroy = hb_gaussians_destroy,
-                                         .evaluate = evaluate,
-                                         .box = box,
-                                         .draw = draw,
+                                         .evaluate = point_evaluate,
+                                         .box = point_box,
+                                         .draw = point_draw,
                                          .average = hb_gaussians_average,
                                          .moved = hb_gaussians_moved,
-                                         .place = place};
+                                         .place = point_place};

@@ -63,8 +63,8 @@ static int has_word(const char *text, char word)
     return 0;
 }
 
-static hb_status parse_axis(const hb_initial_text *text, hb_line_product *product, int axis,
-                            const char *piece)
+static hb_status product_parse_axis(const hb_initial_text *text, hb_line_product *product, int axis,
+                                    const char *piece)
 {
     hb_node node;
     HB_CHECK(text->context, !has_word(piece, 'd'), HB_ERROR_ARGUMENT,
@@ -77,7 +77,7 @@ static hb_status parse_axis(const hb_initial_text *text, hb_line_product *produc
     return hb_line_product_axis(text, product, axis, node);
 }
 
-static hb_status create(const hb_initial_text *text, hb_problem *problem)
+static hb_status product_create(const hb_initial_text *text, hb_problem *problem)
 {
     hb_line_product *product;
     int count;
@@ -93,7 +93,7 @@ static hb_status create(const hb_initial_text *text, hb_problem *problem)
                          text->dim);
     const char *piece = pieces;
     for (int j = 0; j < text->dim && status == HB_OK; j++) {
-        status = parse_axis(text, product, j, piece);
+        status = product_parse_axis(text, product, j, piece);
         if (count > 1) piece += strlen(piece) + 1;
     }
     hb_release(text->context, pieces);
@@ -104,13 +104,13 @@ static hb_status create(const hb_initial_text *text, hb_problem *problem)
 
 /* ---- questions ---- */
 
-static void gather(size_t n, size_t d, size_t axis, const double *x, double *column)
+static void product_gather(size_t n, size_t d, size_t axis, const double *x, double *column)
 {
     for (size_t i = 0; i < n; i++) column[i] = x[i * d + axis];
 }
 
-static hb_status evaluate(hb_context *context, const hb_problem *problem, size_t n, const double *x,
-                          double *log_density, double *gradient)
+static hb_status product_evaluate(hb_context *context, const hb_problem *problem, size_t n,
+                                  const double *x, double *log_density, double *gradient)
 {
     enum { BLOCK = 128 };
     const hb_line_product *product = problem->initial.data;
@@ -120,7 +120,7 @@ static hb_status evaluate(hb_context *context, const hb_problem *problem, size_t
         const size_t count = n - first < BLOCK ? n - first : BLOCK;
         for (size_t i = 0; i < count; i++) log_density[first + i] = 0;
         for (size_t j = 0; j < d; j++) {
-            gather(count, d, j, x + first * d, column);
+            product_gather(count, d, j, x + first * d, column);
             HB_TRY(hb_line_density_evaluate(context, product->lines[product->of_axis[j]], count,
                                             column, l, gradient ? slope : NULL));
             for (size_t i = 0; i < count; i++) {
@@ -135,15 +135,15 @@ static hb_status evaluate(hb_context *context, const hb_problem *problem, size_t
     return HB_OK;
 }
 
-static void box(const hb_problem *problem, double *low, double *high)
+static void product_box(const hb_problem *problem, double *low, double *high)
 {
     const hb_line_product *product = problem->initial.data;
     for (int j = 0; j < problem->dim; j++)
         hb_line_density_box(product->lines[product->of_axis[j]], low + j, high + j);
 }
 
-static hb_status draw(hb_context *context, const hb_problem *problem, uint64_t seed, uint64_t first,
-                      size_t n, double *x)
+static hb_status product_draw(hb_context *context, const hb_problem *problem, uint64_t seed,
+                              uint64_t first, size_t n, double *x)
 {
     const hb_line_product *product = problem->initial.data;
     const size_t d = (size_t)problem->dim;
@@ -154,15 +154,15 @@ static hb_status draw(hb_context *context, const hb_problem *problem, uint64_t s
     return HB_OK;
 }
 
-static hb_status axis_mass(hb_context *context, const hb_problem *problem, int axis, double low,
-                           double high, double *log_mass)
+static hb_status product_axis_mass(hb_context *context, const hb_problem *problem, int axis,
+                                   double low, double high, double *log_mass)
 {
     const hb_line_product *product = problem->initial.data;
     return hb_line_density_log_mass(context, product->lines[product->of_axis[axis]], low, high,
                                     log_mass);
 }
 
-static hb_status formula(const hb_problem *problem, hb_graph *graph, hb_node *log_density)
+static hb_status product_formula(const hb_problem *problem, hb_graph *graph, hb_node *log_density)
 {
     const hb_line_product *product = problem->initial.data;
     double total = 0, log_total;
@@ -178,15 +178,16 @@ static hb_status formula(const hb_problem *problem, hb_graph *graph, hb_node *lo
                            log_density);
 }
 
-static double most(const hb_problem *problem, int axis)
+static double product_most(const hb_problem *problem, int axis)
 {
     const hb_line_product *product = problem->initial.data;
     return hb_line_density_most(product->lines[product->of_axis[axis]]);
 }
 
 #define PRODUCT_OPS                                                                                \
-    .kind = HB_INITIAL_KIND_DENSITY, .destroy = hb_line_product_destroy, .evaluate = evaluate,     \
-    .box = box, .draw = draw, .formula = formula, .axis_mass = axis_mass, .most = most
+    .kind = HB_INITIAL_KIND_DENSITY, .destroy = hb_line_product_destroy,                           \
+    .evaluate = product_evaluate, .box = product_box, .draw = product_draw,                        \
+    .formula = product_formula, .axis_mass = product_axis_mass, .most = product_most
 
 static const hb_initial_ops product_ops[] = {{.facts = {.smooth = 1}, PRODUCT_OPS},
                                              {.facts = {.broken = 1}, PRODUCT_OPS},
@@ -205,5 +206,5 @@ void hb_line_product_end(hb_problem *problem)
     problem->initial.ops = product_ops + worst;
 }
 
-const hb_initial_ops hb_initial_product = {HB_INITIAL_TEXT("product", "product(EXPR)"),
-                                           PRODUCT_OPS};
+const hb_initial_ops hb_initial_product = {
+    HB_INITIAL_TEXT("product", "product(EXPR)", product_create), PRODUCT_OPS};

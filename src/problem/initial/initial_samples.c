@@ -41,7 +41,7 @@ static hb_status fill_samples(const hb_initial_text *s, size_t n, const double *
     return hb_gaussians_prepare(s->context, s->dim, NULL, gaussians);
 }
 
-static hb_status create(const hb_initial_text *s, hb_problem *problem)
+static hb_status samples_create(const hb_initial_text *s, hb_problem *problem)
 {
     uint64_t rows, columns;
     double *values;
@@ -58,8 +58,8 @@ static hb_status create(const hb_initial_text *s, hb_problem *problem)
     return status;
 }
 
-static hb_status draw(hb_context *context, const hb_problem *problem, uint64_t seed, uint64_t first,
-                      size_t n, double *x)
+static hb_status samples_draw(hb_context *context, const hb_problem *problem, uint64_t seed,
+                              uint64_t first, size_t n, double *x)
 {
     const hb_gaussians *g = problem->initial.data;
     const size_t d = (size_t)problem->dim;
@@ -73,8 +73,9 @@ static hb_status draw(hb_context *context, const hb_problem *problem, uint64_t s
     return HB_OK;
 }
 
-const hb_initial_ops hb_initial_samples = {HB_INITIAL_TEXT("samples", "samples(FILE)"),
-                                           .kind = HB_INITIAL_KIND_SAMPLES, HB_GAUSSIANS_OPS(draw)};
+const hb_initial_ops hb_initial_samples = {
+    HB_INITIAL_TEXT("samples", "samples(FILE)", samples_create), .kind = HB_INITIAL_KIND_SAMPLES,
+    HB_GAUSSIANS_OPS(samples_draw)};
 
 double hb_problem_initial_smoothing(const hb_problem *problem)
 {

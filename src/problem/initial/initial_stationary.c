@@ -21,8 +21,9 @@ enum { GAUSS = 16, MAX_PIECES = 256 };
 /* ---- the line integral in d = 2, 3 ---------------------------------------------------------- */
 
 /* int_0^1 F(s x).x ds on `pieces` pieces. */
-static hb_status line_sum(hb_context *context, const hb_problem *problem, const double *x,
-                          int pieces, const double *nodes, const double *weights, double *sum)
+static hb_status stationary_line_sum(hb_context *context, const hb_problem *problem,
+                                     const double *x, int pieces, const double *nodes,
+                                     const double *weights, double *sum)
 {
     const int d = problem->dim;
     double at[GAUSS * 3], F[GAUSS * 3];
@@ -35,15 +36,15 @@ static hb_status line_sum(hb_context *context, const hb_problem *problem, const 
     return HB_OK;
 }
 
-static hb_status line_integrals(hb_context *context, const hb_problem *problem, size_t n,
-                                const double *x, double *integral)
+static hb_status stationary_line_integrals(hb_context *context, const hb_problem *problem, size_t n,
+                                           const double *x, double *integral)
 {
     double nodes[GAUSS], weights[GAUSS];
     HB_TRY(hb_quadrature_beta(context, 1, 1, GAUSS, nodes, weights));
     for (size_t i = 0; i < n; i++) {
         const double *point = x + i * (size_t)problem->dim;
         double before = NAN;
-        HB_TRY(line_sum(context, problem, point, 1, nodes, weights, integral + i));
+        HB_TRY(stationary_line_sum(context, problem, point, 1, nodes, weights, integral + i));
         for (int pieces = 2; !(fabs(integral[i] - before) <= 1e-13 * (1 + fabs(before)));
              pieces *= 2) {
             char text[HB_POINT_TEXT];
@@ -52,7 +53,8 @@ static hb_status line_integrals(hb_context *context, const hb_problem *problem, 
                      "the origin does not converge",
                      hb_point_text(problem->dim, point, text));
             before = integral[i];
-            HB_TRY(line_sum(context, problem, point, pieces, nodes, weights, integral + i));
+            HB_TRY(
+                stationary_line_sum(context, problem, point, pieces, nodes, weights, integral + i));
         }
     }
     return HB_OK;
@@ -70,15 +72,16 @@ static hb_status minus_potential(hb_context *context, const hb_problem *problem,
     return HB_OK;
 }
 
-static hb_status raw(hb_context *context, const hb_problem *problem, size_t n, const double *x,
-                     double *log_density, double *gradient)
+static hb_status stationary_raw(hb_context *context, const hb_problem *problem, size_t n,
+                                const double *x, double *log_density, double *gradient)
 {
     if (gradient) HB_TRY(hb_problem_drift(context, problem, n, x, 0, gradient, NULL, NULL, NULL));
-    return (problem->drift.potential ? minus_potential : line_integrals)(context, problem, n, x,
-                                                                         log_density);
+    return (problem->drift.potential ? minus_potential : stationary_line_integrals)(
+        context, problem, n, x, log_density);
 }
 
-static hb_status check(hb_context *context, const hb_initial_text *text, const hb_problem *problem)
+static hb_status stationary_check(hb_context *context, const hb_initial_text *text,
+                                  const hb_problem *problem)
 {
     const hb_drift *drift = &problem->drift;
     HB_CHECK(context, !text->arguments || !text->arguments[0], HB_ERROR_ARGUMENT,
@@ -96,16 +99,16 @@ static hb_status check(hb_context *context, const hb_initial_text *text, const h
     return HB_OK;
 }
 
-static hb_status create(const hb_initial_text *text, hb_problem *problem)
+static hb_status stationary_create(const hb_initial_text *text, hb_problem *problem)
 {
     hb_context *context = text->context;
     hb_stationary_line *s;
-    HB_TRY(check(context, text, problem));
+    HB_TRY(stationary_check(context, text, problem));
     HB_TRY(hb_initial_data(context, problem, sizeof *s, &s));
     if (problem->dim == 1 && !problem->drift.potential)
         return hb_stationary_line_create(context, problem, 0, problem, s);
     s->box = (hb_box_density){.problem = problem,
-                              .raw = raw,
+                              .raw = stationary_raw,
                               .what = "stationary density",
                               .graph = problem->drift.graph,
                               .n_nodes = problem->dim,
@@ -116,12 +119,13 @@ static hb_status create(const hb_initial_text *text, hb_problem *problem)
     return hb_box_density_create(context, &s->box);
 }
 
-static void destroy(hb_context *context, void *data)
+static void stationary_destroy(hb_context *context, void *data)
 {
     hb_panels_destroy(context, ((hb_stationary_line *)data)->path);
     hb_box_density_destroy(context, data);
 }
 
 const hb_initial_ops hb_initial_stationary = {
-    HB_INITIAL_TEXT("stationary", "stationary"), .kind = HB_INITIAL_KIND_STATIONARY,
-    .facts = {.smooth = 1}, .destroy = destroy, HB_BOX_DENSITY_OPS};
+    HB_INITIAL_TEXT("stationary", "stationary", stationary_create),
+    .kind = HB_INITIAL_KIND_STATIONARY, .facts = {.smooth = 1}, .destroy = stationary_destroy,
+    HB_BOX_DENSITY_OPS};

@@ -29,8 +29,8 @@ static const hb_initial_ops *inner_ops(const hb_problem *problem)
 
 /* ---- carried over ---- */
 
-static hb_status evaluate(hb_context *context, const hb_problem *problem, size_t n, const double *y,
-                          double *log_density, double *gradient)
+static hb_status transformed_evaluate(hb_context *context, const hb_problem *problem, size_t n,
+                                      const double *y, double *log_density, double *gradient)
 {
     const hb_transform *transform = problem->transform;
     const size_t d = (size_t)problem->dim;
@@ -48,7 +48,7 @@ static hb_status evaluate(hb_context *context, const hb_problem *problem, size_t
     return status;
 }
 
-static void box(const hb_problem *problem, double *low, double *high)
+static void transformed_box(const hb_problem *problem, double *low, double *high)
 {
     const size_t d = (size_t)problem->dim;
     hb_workspace work;
@@ -62,8 +62,8 @@ static void box(const hb_problem *problem, double *low, double *high)
     hb_workspace_destroy(&work);
 }
 
-static hb_status draw(hb_context *context, const hb_problem *problem, uint64_t seed, uint64_t first,
-                      size_t n, double *y)
+static hb_status transformed_draw(hb_context *context, const hb_problem *problem, uint64_t seed,
+                                  uint64_t first, size_t n, double *y)
 {
     HB_TRY(inner_ops(problem)->draw(context, problem->outside, seed, first, n, y));
     return hb_transform_to_y(context, problem->transform, 0, n, y, y);
@@ -82,7 +82,7 @@ static void lower_times(size_t d, const double *L, const double *A, double *out)
 }
 
 /* out = L C L' for a symmetric C. */
-static void conjugate(size_t d, const double *L, const double *C, double *work, double *out)
+static void lower_conjugate(size_t d, const double *L, const double *C, double *work, double *out)
 {
     lower_times(d, L, C, work);
     for (size_t i = 0; i < d; i++)
@@ -93,8 +93,8 @@ static void conjugate(size_t d, const double *L, const double *C, double *work, 
 }
 
 /* work: that of the start in x, then mean (d), C (d, d), scratch (d, d). */
-static void average(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
-                    double *log_value, double *gradient)
+static void transformed_average(const hb_problem *problem, const hb_gaussian *gaussian,
+                                double *work, double *log_value, double *gradient)
 {
     const transformed *f = problem->initial.data;
     const size_t d = (size_t)problem->dim;
@@ -103,7 +103,7 @@ static void average(const hb_problem *problem, const hb_gaussian *gaussian, doub
     hb_gaussian in_x = {.mean = mean};
     hb_lower_multiply(d, f->L, gaussian->mean, mean);
     if (gaussian->covariance) {
-        conjugate(d, f->L, gaussian->covariance, scratch, C);
+        lower_conjugate(d, f->L, gaussian->covariance, scratch, C);
         in_x.covariance = C;
     } else if (!problem->transform->turns) {
         for (size_t i = 0; i < d; i++)
@@ -123,8 +123,9 @@ static void average(const hb_problem *problem, const hb_gaussian *gaussian, doub
 }
 
 /* work: that of the start in x, then G (d, d), D (d, d), scratch (d, d), shift (d), x (d). */
-static void moved(const hb_problem *problem, const double *G, const double *shift, const double *D,
-                  const double *y, double *work, double *log_value, double *gradient)
+static void transformed_moved(const hb_problem *problem, const double *G, const double *shift,
+                              const double *D, const double *y, double *work, double *log_value,
+                              double *gradient)
 {
     const transformed *f = problem->initial.data;
     const size_t d = (size_t)problem->dim;
@@ -132,7 +133,7 @@ static void moved(const hb_problem *problem, const double *G, const double *shif
            *scratch = Dx + d * d, *p = scratch + d * d, *x = p + d;
     lower_times(d, f->L, G, Gx);
     for (size_t i = 0; i < d; i++) hb_solve_upper(d, f->L, 1, Gx + i * d); // rows of L G L^-1
-    conjugate(d, f->L, D, scratch, Dx);
+    lower_conjugate(d, f->L, D, scratch, Dx);
     hb_lower_multiply(d, f->L, shift, p);
     hb_lower_multiply(d, f->L, y, x);
     inner_ops(problem)->moved(problem->outside, Gx, p, Dx, x, work, log_value, gradient);
@@ -196,7 +197,8 @@ static hb_status take_gaussians(hb_context *context, hb_problem *problem, const 
 /* ---- entering ---- */
 
 /* Whether the box of the mass lies in the domain; its first axis that does not is reported when it must. */
-static hb_status check_domain(hb_context *context, const hb_problem *problem, int must, int *inside)
+static hb_status transformed_check_domain(hb_context *context, const hb_problem *problem, int must,
+                                          int *inside)
 {
     const size_t d = (size_t)problem->dim;
     const hb_transform *transform = problem->transform;
@@ -227,7 +229,8 @@ static int density_of_y(void *user, size_t n, const double *y, double *log_densi
                         double *gradient)
 {
     const hb_problem *problem = user;
-    if (evaluate(problem->context, problem, n, y, log_density, gradient) != HB_OK) return 1;
+    if (transformed_evaluate(problem->context, problem, n, y, log_density, gradient) != HB_OK)
+        return 1;
     for (size_t i = 0; i < n; i++)
         if (isnan(log_density[i])) log_density[i] = -INFINITY;
     return 0;
@@ -246,14 +249,14 @@ static hb_status take_place(hb_context *context, hb_problem *problem)
     return HB_OK;
 }
 
-static void destroy(hb_context *context, void *data)
+static void transformed_destroy(hb_context *context, void *data)
 {
     transformed *f = data;
     hb_release(context, f->L);
     hb_release(context, f);
 }
 
-static hb_status wrap(hb_context *context, hb_problem *problem, double *L)
+static hb_status transformed_wrap(hb_context *context, hb_problem *problem, double *L)
 {
     const hb_initial_ops *ops = inner_ops(problem);
     const hb_transform *transform = problem->transform;
@@ -266,15 +269,15 @@ static hb_status wrap(hb_context *context, hb_problem *problem, double *L)
                               .form = ops->form,
                               .kind = ops->kind,
                               .facts = ops->facts,
-                              .destroy = destroy,
-                              .evaluate = evaluate,
-                              .box = ops->box ? box : NULL,
-                              .draw = ops->draw ? draw : NULL};
+                              .destroy = transformed_destroy,
+                              .evaluate = transformed_evaluate,
+                              .box = ops->box ? transformed_box : NULL,
+                              .draw = ops->draw ? transformed_draw : NULL};
     if (!transform->bends && ops->average && !(transform->turns && ops->average_is_diagonal)) {
-        f->own.average = average;
+        f->own.average = transformed_average;
         f->own.average_is_diagonal = ops->average_is_diagonal;
     }
-    if (!transform->bends && ops->moved) f->own.moved = moved;
+    if (!transform->bends && ops->moved) f->own.moved = transformed_moved;
     if (transform->bends || transform->turns) f->own.facts.box = 0;
     problem->initial.ops = &f->own;
     return HB_OK;
@@ -303,7 +306,7 @@ static hb_status check_draws(hb_context *context, const hb_problem *problem)
 }
 
 /* With the transform's L at time 0; *kept: L belongs to the start now. */
-static hb_status enter(hb_context *context, hb_problem *problem, double *L, int *kept)
+static hb_status transformed_enter(hb_context *context, hb_problem *problem, double *L, int *kept)
 {
     const hb_initial_ops *ops = inner_ops(problem);
     const hb_transform *transform = problem->transform;
@@ -315,10 +318,10 @@ static hb_status enter(hb_context *context, hb_problem *problem, double *L, int 
     const hb_gaussians *g = gaussians ? problem->outside->initial.data : NULL;
     if (gaussians && (!transform->turns || g->count == 1))
         return take_gaussians(context, problem, L);
-    HB_TRY(check_domain(context, problem, problem->dim > 3, &inside));
+    HB_TRY(transformed_check_domain(context, problem, problem->dim > 3, &inside));
     if (!inside) return hb_initial_from_callback(context, density_of_y, problem, problem);
     *kept = 1;
-    return wrap(context, problem, L);
+    return transformed_wrap(context, problem, L);
 }
 
 hb_status hb_initial_enter_transform(hb_context *context, hb_problem *problem)
@@ -329,7 +332,7 @@ hb_status hb_initial_enter_transform(hb_context *context, hb_problem *problem)
     if (inner_ops(problem)->place) return take_place(context, problem);
     HB_TRY(HB_NEW(context, L, d * d));
     hb_status status = hb_transform_matrix(context, problem->transform, 0, L);
-    if (status == HB_OK) status = enter(context, problem, L, &kept);
+    if (status == HB_OK) status = transformed_enter(context, problem, L, &kept);
     if (status != HB_OK || !kept) hb_release(context, L);
     return status;
 }

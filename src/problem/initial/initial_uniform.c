@@ -37,7 +37,7 @@ static hb_status parse_pair(const hb_initial_text *s, const char *piece, int axi
     return HB_OK;
 }
 
-static hb_status create(const hb_initial_text *s, hb_problem *problem)
+static hb_status uniform_create(const hb_initial_text *s, hb_problem *problem)
 {
     const int d = s->dim;
     uniform_box *box;
@@ -58,13 +58,14 @@ static hb_status create(const hb_initial_text *s, hb_problem *problem)
     return HB_OK;
 }
 
-static void destroy(hb_context *context, void *data)
+static void uniform_destroy(hb_context *context, void *data)
 {
     hb_workspace_destroy(&((uniform_box *)data)->work);
     hb_release(context, data);
 }
 
-static void at(const hb_problem *problem, const double *x, double *log_density, double *gradient)
+static void uniform_at(const hb_problem *problem, const double *x, double *log_density,
+                       double *gradient)
 {
     const uniform_box *box = problem->initial.data;
     *log_density = 0;
@@ -75,15 +76,15 @@ static void at(const hb_problem *problem, const double *x, double *log_density, 
     }
 }
 
-static void copy_box(const hb_problem *problem, double *low, double *high)
+static void uniform_copy_box(const hb_problem *problem, double *low, double *high)
 {
     const uniform_box *box = problem->initial.data;
     memcpy(low, box->low, (size_t)problem->dim * sizeof *low);
     memcpy(high, box->high, (size_t)problem->dim * sizeof *high);
 }
 
-static hb_status draw(hb_context *context, const hb_problem *problem, uint64_t seed, uint64_t first,
-                      size_t n, double *x)
+static hb_status uniform_draw(hb_context *context, const hb_problem *problem, uint64_t seed,
+                              uint64_t first, size_t n, double *x)
 {
     const uniform_box *box = problem->initial.data;
     const size_t d = (size_t)problem->dim;
@@ -131,8 +132,8 @@ static double log_interval(double a, double b, double width, double *slope)
     return log(mass);
 }
 
-static void average(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
-                    double *log_value, double *gradient)
+static void uniform_average(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
+                            double *log_value, double *gradient)
 {
     (void)work;
     const uniform_box *box = problem->initial.data;
@@ -148,12 +149,13 @@ static void average(const hb_problem *problem, const hb_gaussian *gaussian, doub
     if (*log_value == -INFINITY) memset(gradient, 0, d * sizeof *gradient);
 }
 
-const hb_initial_ops hb_initial_uniform = {HB_INITIAL_TEXT("uniform", "uniform(...)"),
-                                           .kind = HB_INITIAL_KIND_UNIFORM,
-                                           .facts = {.box = 1},
-                                           .destroy = destroy,
-                                           .at = at,
-                                           .box = copy_box,
-                                           .draw = draw,
-                                           .average = average,
-                                           .average_is_diagonal = 1};
+const hb_initial_ops hb_initial_uniform = {
+    HB_INITIAL_TEXT("uniform", "uniform(...)", uniform_create),
+    .kind = HB_INITIAL_KIND_UNIFORM,
+    .facts = {.box = 1},
+    .destroy = uniform_destroy,
+    .at = uniform_at,
+    .box = uniform_copy_box,
+    .draw = uniform_draw,
+    .average = uniform_average,
+    .average_is_diagonal = 1};

@@ -124,13 +124,13 @@ hb_status hb_density_formula_run(hb_context *context, const hb_density_formula *
     return HB_OK;
 }
 
-static hb_status look(hb_context *context, const hb_line_density *line, size_t n, const double *x,
-                      double *l)
+static hb_status line_look(hb_context *context, const hb_line_density *line, size_t n,
+                           const double *x, double *l)
 {
     return hb_density_formula_run(context, &line->formula, line->what, 1, n, x, l, NULL);
 }
 
-static hb_status find_breaks(hb_line_density *line)
+static hb_status line_find_breaks(hb_line_density *line)
 {
     hb_node found[MAX_BREAKS];
     hb_graph *graph = line->graph;
@@ -154,7 +154,7 @@ static hb_status find_breaks(hb_line_density *line)
 
 /* ---- places ---- */
 
-static int add_place(hb_line_density *line, double x)
+static int line_add_place(hb_line_density *line, double x)
 {
     for (int k = 0; k < line->n_places; k++)
         if (fabs(line->place[k] - x) <= 1e-14 * fabs(x)) return 0;
@@ -180,8 +180,8 @@ static double x_on(double e, double sign, double v)
 }
 
 /* x with argument k equal 0 between a and b, where it has two signs. */
-static hb_status bisect(const hb_line_density *line, int k, double a, double b, double at_a,
-                        double *values, double *x)
+static hb_status line_bisect(const hb_line_density *line, int k, double a, double b, double at_a,
+                             double *values, double *x)
 {
     for (int step = 0; step < 1100; step++) {
         const double middle = 0.5 * (a + b);
@@ -209,22 +209,22 @@ static hb_status find_zeros(hb_line_density *line, const scan *s)
             const double b = i + 1 < s->n ? s->arguments[(i + 1) * (size_t)m + (size_t)k] : NAN;
             const double before = i > 0 ? s->arguments[(i - 1) * (size_t)m + (size_t)k] : 0;
             if (a == 0 && before != 0 && !isnan(before) && b != 0 && !isnan(b))
-                add_place(line, s->x[i]);
+                line_add_place(line, s->x[i]);
             if (!((a < 0 && b > 0) || (a > 0 && b < 0))) continue;
-            HB_TRY(bisect(line, k, s->x[i], s->x[i + 1], a, values, &x));
-            add_place(line, x);
+            HB_TRY(line_bisect(line, k, s->x[i], s->x[i + 1], a, values, &x));
+            line_add_place(line, x);
         }
     return HB_OK;
 }
 
 /* The largest value between a and b, by golden section. */
-static hb_status climb(const hb_line_density *line, double a, double b, double *x)
+static hb_status line_climb(const hb_line_density *line, double a, double b, double *x)
 {
     const double golden = 0.5 * (sqrt(5) - 1);
     double l[2];
     for (int step = 0; step < 120 && fabs(b - a) > 1e-15 * fabs(a + b); step++) {
         const double two[2] = {b - golden * (b - a), a + golden * (b - a)};
-        HB_TRY(look(line->context, line, 2, two, l));
+        HB_TRY(line_look(line->context, line, 2, two, l));
         *(l[0] < l[1] ? &a : &b) = l[0] < l[1] ? two[0] : two[1];
     }
     *x = 0.5 * (a + b);
@@ -249,8 +249,8 @@ static hb_status find_peaks(hb_line_density *line, const scan *s)
         if (!(here > before && here >= after && here > top - 2 * DROP)) continue;
         if (!(here - before > SHARP || here - after > SHARP)) continue;
         if (has_place(line, s->x[i - 1], s->x[i + 1])) continue;
-        HB_TRY(climb(line, s->x[i - 1], s->x[i + 1], &x));
-        add_place(line, x);
+        HB_TRY(line_climb(line, s->x[i - 1], s->x[i + 1], &x));
+        line_add_place(line, x);
     }
     return HB_OK;
 }
@@ -261,7 +261,7 @@ static hb_status look_around(hb_line_density *line, scan *s, double e)
         const double first = first_v(e);
         s->n = (size_t)((LAST - first) * PER_UNIT);
         for (size_t i = 0; i < s->n; i++) s->x[i] = x_on(e, sign, first + (double)i / PER_UNIT);
-        HB_TRY(look(line->context, line, s->n, s->x, s->l));
+        HB_TRY(line_look(line->context, line, s->n, s->x, s->l));
         HB_TRY(find_zeros(line, s));
         HB_TRY(find_peaks(line, s));
     }
@@ -278,7 +278,7 @@ static hb_status look_at_features(hb_line_density *line, scan *s, size_t most)
         s->x[s->n++] = a;
         s->x[s->n++] = 0.5 * (a + b);
     }
-    HB_TRY(look(line->context, line, s->n, s->x, s->l));
+    HB_TRY(line_look(line->context, line, s->n, s->x, s->l));
     HB_TRY(find_zeros(line, s));
     return find_peaks(line, s);
 }
@@ -314,7 +314,7 @@ static hb_status scan_ray(const hb_line_density *line, const ray *r, scan *s)
     s->n = (size_t)ceil((r->top - r->low) * PER_UNIT) + 1;
     for (size_t i = 0; i < s->n; i++)
         s->x[i] = x_on(r->e, r->sign, fmin(r->low + (double)i / PER_UNIT, r->top));
-    HB_TRY(look(line->context, line, s->n, s->x, s->l));
+    HB_TRY(line_look(line->context, line, s->n, s->x, s->l));
     for (size_t i = 0; i < s->n; i++)
         s->l[i] =
             s->x[i] == r->e ? -INFINITY : s->l[i] + fmin(r->low + (double)i / PER_UNIT, r->top);
@@ -365,14 +365,14 @@ static hb_status bound_ray(hb_line_density *line, ray *r, scan *s)
     return HB_OK;
 }
 
-static hb_status integrand(void *user, size_t n, const double *v, double *h)
+static hb_status line_integrand(void *user, size_t n, const double *v, double *h)
 {
     const hb_line_density *line = user;
     double x[HB_PANEL_NODES];
     for (size_t first = 0; first < n; first += HB_PANEL_NODES) {
         const size_t count = n - first < HB_PANEL_NODES ? n - first : HB_PANEL_NODES;
         for (size_t i = 0; i < count; i++) x[i] = x_on(line->now->e, line->now->sign, v[first + i]);
-        HB_TRY(look(line->context, line, count, x, h + first));
+        HB_TRY(line_look(line->context, line, count, x, h + first));
         for (size_t i = 0; i < count; i++)
             h[first + i] = exp(h[first + i] + v[first + i] - line->peak);
     }
@@ -396,7 +396,7 @@ static hb_status features_on(const hb_line_density *line, ray *r)
 
 static hb_status weigh_ray(hb_line_density *line, ray *r)
 {
-    hb_panels_settings settings = {.function = integrand,
+    hb_panels_settings settings = {.function = line_integrand,
                                    .user = line,
                                    .scale = 1,
                                    .name = "the initial density",
@@ -418,7 +418,7 @@ static hb_status weigh_ray(hb_line_density *line, ray *r)
     return HB_OK;
 }
 
-static hb_status weigh(hb_line_density *line, scan *s)
+static hb_status line_weigh(hb_line_density *line, scan *s)
 {
     cut_rays(line);
     HB_TRY(find_peak(line, s));
@@ -433,10 +433,10 @@ static hb_status weigh(hb_line_density *line, scan *s)
 
 /* ---- the whole ---- */
 
-static hb_status build(hb_line_density *line, double share)
+static hb_status line_build(hb_line_density *line, double share)
 {
     scan s = {0};
-    HB_TRY(find_breaks(line));
+    HB_TRY(line_find_breaks(line));
     HB_TRY(hb_density_formula_compile(line->graph, line->node, &line->formula));
     HB_TRY(hb_features_find(line->context, line->graph, 1, &line->node, 1, NULL,
                             (hb_interval){0, 0}, &line->features));
@@ -444,7 +444,7 @@ static hb_status build(hb_line_density *line, double share)
     HB_TRY(HB_WORKSPACE(line->context, &s.work, HB_ARRAY(s.x, most), HB_ARRAY(s.l, most),
                         HB_ARRAY(s.arguments, most * (size_t)(line->n_breaks + 1))));
     hb_status status = find_places(line, &s, most);
-    if (status == HB_OK) status = weigh(line, &s);
+    if (status == HB_OK) status = line_weigh(line, &s);
     hb_workspace_destroy(&s.work);
     HB_TRY(status);
     HB_TRY(hb_line_density_quantile(line->context, line, 0.5 * share, &line->low));
@@ -462,7 +462,7 @@ hb_status hb_line_density_create(hb_context *context, hb_graph *graph, hb_node n
     line->most = -INFINITY;
     line->node = node;
     strncpy(line->what, what, sizeof line->what - 1);
-    const hb_status status = build(line, share);
+    const hb_status status = line_build(line, share);
     if (status != HB_OK) {
         hb_line_density_destroy(context, line);
         return status;
@@ -543,7 +543,7 @@ static hb_status mass_on(hb_context *context, const hb_line_density *line, const
     for (int p = 0; p < pieces; p++) {
         const double from = low + (high - low) * p / pieces, width = (high - low) / pieces;
         for (int k = 0; k < GAUSS; k++) x[k] = x_on(r->e, r->sign, from + width * nodes[k]);
-        HB_TRY(look(context, line, GAUSS, x, l));
+        HB_TRY(line_look(context, line, GAUSS, x, l));
         for (int k = 0; k < GAUSS; k++)
             *mass += width * weights[k] * exp(l[k] + from + width * nodes[k] - line->peak);
     }
@@ -580,7 +580,7 @@ void hb_line_density_box(const hb_line_density *line, double *low, double *high)
 }
 
 /* A feature that is narrow against the box and has mass is no smooth start to nodes of a grid. */
-static int is_narrow(const hb_line_density *line)
+static int line_is_narrow(const hb_line_density *line)
 {
     const double narrow = (line->high - line->low) / NARROW;
     double at = line->low, l;
@@ -594,7 +594,7 @@ static int is_narrow(const hb_line_density *line)
 
 /* Whether ln u rises or falls by more than RISE on a run of narrow cells, where u is above e^-30
  * of its mass. */
-static int is_steep(const hb_line_density *line)
+static int line_is_steep(const hb_line_density *line)
 {
     const double *border = line->features.borders, narrow = (line->high - line->low) / STEEP;
     double before = NAN, rise = 0, l;
@@ -619,8 +619,8 @@ static int is_steep(const hb_line_density *line)
 
 int hb_line_density_breaks(const hb_line_density *line)
 {
-    const int broken = line->n_breaks > 0 || is_narrow(line);
-    return !broken ? 0 : (line->has_pole ? 3 : 1) + (line->has_jump || is_steep(line));
+    const int broken = line->n_breaks > 0 || line_is_narrow(line);
+    return !broken ? 0 : (line->has_pole ? 3 : 1) + (line->has_jump || line_is_steep(line));
 }
 
 hb_node hb_line_density_log_node(const hb_line_density *line, double *log_total)

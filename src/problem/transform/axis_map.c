@@ -5,7 +5,7 @@
  *     b = w^2 - (x - c)^2        y = artanh((x - c)/w)/w
  *     b = sqrt(w^2 + (x-c)^2)    y = arsinh((x - c)/w)
  * Every other noise that lies between two positive numbers has it as a table (axis_table.c).
- * Of sqrt(x - c), sqrt(x (1 - x)) and the like y ends at a finite value where b vanishes: a wall. Formulas are
+ * Of sqrt(x - c), sqrt(x (1 - x)) and the like y ends at a finite value where b vanishes: an attainable boundary. Formulas are
  * recognised by their fingerprints: b is a line when b'' is 0, a parabola when b''' is.
  * J. Lamperti, J. Math. Anal. Appl. 9 (1964) 379.
  * A number to reproduce: the noise 0.3 x has y = ln x, and x = 2 is y = 0.693147. */
@@ -35,7 +35,7 @@ hb_status hb_formula_is_zero(hb_context *context, const hb_graph *graph, hb_node
     return HB_OK;
 }
 
-static int breaks(const hb_graph_node *node, hb_formula_break kind)
+static int node_breaks(const hb_graph_node *node, hb_formula_break kind)
 {
     const uint64_t depends = kind == HB_BREAKS_IN_X ? node->depends >> 1 : node->depends & 1;
     switch (node->op) {
@@ -57,7 +57,8 @@ hb_status hb_formula_has_breaks(hb_context *context, const hb_graph *graph, hb_n
     below[node] = 1;
     *yes = 0;
     hb_graph_mark(graph, node, below);
-    for (hb_node i = node; i >= 0 && !*yes; i--) *yes = below[i] && breaks(&graph->nodes[i], kind);
+    for (hb_node i = node; i >= 0 && !*yes; i--)
+        *yes = below[i] && node_breaks(&graph->nodes[i], kind);
     hb_release(context, below);
     return HB_OK;
 }
@@ -77,8 +78,8 @@ hb_status hb_formula_at_zero(hb_context *context, hb_graph *graph, hb_node node,
 }
 
 /* a[0] + a[1] x + a[2] x^2 of a formula that is at most a parabola; *degree 3: it is not. */
-static hb_status parabola(hb_context *context, hb_graph *graph, hb_node node, int axis, double *a,
-                          int *degree)
+static hb_status read_parabola(hb_context *context, hb_graph *graph, hb_node node, int axis,
+                               double *a, int *degree)
 {
     hb_node slopes[4] = {node};
     int broken;
@@ -128,11 +129,11 @@ static hb_axis_end of_parabola(const double *a, double inside, hb_axis_map *out)
 
 static hb_axis_end of_root(const double *a, int degree, hb_axis_map *out)
 {
-    if (degree == 1) return HB_AXIS_WALL;
+    if (degree == 1) return HB_AXIS_BOUNDARY;
     if (degree != 2) return HB_AXIS_UNKNOWN;
     const double c = -a[1] / (2 * a[2]), square = a[0] / a[2] - c * c;
-    if (a[2] < 0) return HB_AXIS_WALL;
-    if (!(square > 0)) return square < 0 ? HB_AXIS_WALL : HB_AXIS_UNKNOWN;
+    if (a[2] < 0) return HB_AXIS_BOUNDARY;
+    if (!(square > 0)) return square < 0 ? HB_AXIS_BOUNDARY : HB_AXIS_UNKNOWN;
     *out = (hb_axis_map){.kind = HB_AXIS_SINH,
                          .center = c,
                          .width = sqrt(square),
@@ -189,7 +190,7 @@ hb_status hb_axis_map_find(hb_context *context, hb_graph *graph, hb_node noise, 
     *out = (hb_axis_map){.kind = HB_AXIS_SAME, .width = 1, .low = -INFINITY, .high = INFINITY};
     *end = HB_AXIS_FOUND;
     if (!hb_graph_depends(graph, noise, axis)) return HB_OK;
-    HB_TRY(parabola(context, graph, rest, axis, a, &degree));
+    HB_TRY(read_parabola(context, graph, rest, axis, a, &degree));
     if (degree == 0) return HB_OK;
     *end = degree == 1   ? of_line(a, inside, out)
            : degree == 2 ? of_parabola(a, inside, out)
@@ -199,7 +200,7 @@ hb_status hb_axis_map_find(hb_context *context, hb_graph *graph, hb_node noise, 
     const int root = p.op == HB_OP_SQRT ||
                      (p.op == HB_OP_POW && hb_graph_is_constant(graph, p.b, &half) && half == 0.5);
     if (root) {
-        HB_TRY(parabola(context, graph, p.a, axis, a, &degree));
+        HB_TRY(read_parabola(context, graph, p.a, axis, a, &degree));
         *end = of_root(a, degree, out);
     }
     return *end == HB_AXIS_UNKNOWN ? of_table(context, graph, rest, inside, out, end) : HB_OK;

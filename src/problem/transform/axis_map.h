@@ -24,7 +24,7 @@ typedef struct hb_axis_map {
 typedef enum hb_axis_end {
     HB_AXIS_FOUND,
     HB_AXIS_UNKNOWN, /* no closed form, or y ends where x does not */
-    HB_AXIS_WALL     /* the noise vanishes within reach: y ends at a finite value */
+    HB_AXIS_BOUNDARY /* the noise vanishes within reach: y ends at a finite value */
 } hb_axis_end;
 
 /* The map of a noise that is a formula in x_axis alone, up to a factor; inside: where the mass is, NaN when that is

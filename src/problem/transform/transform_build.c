@@ -33,7 +33,7 @@ hb_status hb_problem_set_noise(hb_context *context, const hb_graph *graph, hb_no
     return hb_problem_compile_noise(context, own, problem);
 }
 
-static hb_status take_noise(hb_transform_building *b, double g)
+static hb_status transform_take_noise(hb_transform_building *b, double g)
 {
     hb_node node;
     HB_TRY(hb_graph_constant(b->typed.graph, g, &node));
@@ -41,7 +41,7 @@ static hb_status take_noise(hb_transform_building *b, double g)
 }
 
 /* Compiles the drift from nodes of a graph, which it takes. */
-static hb_status take_drift(hb_transform_building *b, hb_graph **graph, const hb_node *f)
+static hb_status transform_take_drift(hb_transform_building *b, hb_graph **graph, const hb_node *f)
 {
     hb_drift *drift = &b->problem->drift;
     drift->dim = b->d;
@@ -51,8 +51,8 @@ static hb_status take_drift(hb_transform_building *b, hb_graph **graph, const hb
 }
 
 /* G of the problem: a program in the problem's coordinates; with its divergence for a field. */
-static hb_status take_matrix(hb_transform_building *b, hb_graph *graph, const hb_node *G,
-                             hb_noise_kind kind)
+static hb_status transform_take_matrix(hb_transform_building *b, hb_graph *graph, const hb_node *G,
+                                       hb_noise_kind kind)
 {
     hb_matrix_noise *noise = &b->problem->noise_matrix;
     noise->kind = kind;
@@ -148,7 +148,7 @@ static hb_status build_scalar(hb_transform_building *b, hb_node *x, hb_node *f)
     name_transform(b, 1);
     HB_TRY(hb_problem_set_noise(b->context, b->to, b->g, b->problem));
     if (!b->transform->same) give_transform(b);
-    return take_drift(b, &b->to, f);
+    return transform_take_drift(b, &b->to, f);
 }
 
 /* A matrix in z. */
@@ -156,14 +156,14 @@ static hb_status build_matrix(hb_transform_building *b, hb_node *x, hb_node *f)
 {
     HB_TRY(hb_transform_drift_of_z(b, 0, x, f));
     HB_TRY(hb_transform_normalise(b, x, f));
-    HB_TRY(take_matrix(b, b->to, b->M, HB_NOISE_MATRIX));
-    HB_TRY(take_noise(b, M_SQRT2));
+    HB_TRY(transform_take_matrix(b, b->to, b->M, HB_NOISE_MATRIX));
+    HB_TRY(transform_take_noise(b, M_SQRT2));
     if (b->transform->bends) {
         b->transform->moves = 0;
         name_transform(b, 0);
         give_transform(b);
     }
-    return take_drift(b, &b->to, f);
+    return transform_take_drift(b, &b->to, f);
 }
 
 /* On a line without t the stationary density is known. */
@@ -177,11 +177,11 @@ static hb_status take_balance(hb_transform_building *b)
 
 static hb_status build_field(hb_transform_building *b)
 {
-    HB_TRY(take_matrix(b, b->typed.graph, b->noise.G, HB_NOISE_FIELD));
-    HB_TRY(take_noise(b, M_SQRT2));
+    HB_TRY(transform_take_matrix(b, b->typed.graph, b->noise.G, HB_NOISE_FIELD));
+    HB_TRY(transform_take_noise(b, M_SQRT2));
     HB_TRY(take_balance(b));
     if (!b->f) return hb_drift_from_callback(b->context, b->s, b->d, &b->problem->drift);
-    return take_drift(b, &b->typed.graph, b->f);
+    return transform_take_drift(b, &b->typed.graph, b->f);
 }
 
 /* The drift is a function of the user's: y where L is a matrix of numbers, else x with the noise as it is. */
@@ -189,8 +189,8 @@ static hb_status build_callback(hb_transform_building *b, hb_noise_kind kind)
 {
     hb_problem *problem = b->problem;
     if (kind != HB_NOISE_SCALAR || b->transform->moves) {
-        HB_TRY(take_matrix(b, b->to, b->M, HB_NOISE_MATRIX));
-        HB_TRY(take_noise(b, M_SQRT2));
+        HB_TRY(transform_take_matrix(b, b->to, b->M, HB_NOISE_MATRIX));
+        HB_TRY(transform_take_noise(b, M_SQRT2));
         return hb_drift_from_callback(b->context, b->s, b->d, &problem->drift);
     }
     HB_TRY(drop_transform(b));
@@ -217,7 +217,7 @@ static hb_status build_by_kind(hb_transform_building *b)
     return status;
 }
 
-static hb_status build(hb_transform_building *b, hb_node *f)
+static hb_status transform_build(hb_transform_building *b, hb_node *f)
 {
     const hb_problem_settings *s = b->s;
     int field;
@@ -261,7 +261,7 @@ hb_status hb_problem_build_transformed(hb_context *context, const hb_problem_set
     b.transform->dim = problem->dim;
     hb_status status = HB_NEW_CLEARED(context, b.transform->axes, (size_t)b.d);
     if (status == HB_OK) status = HB_NEW(context, f, (size_t)b.d);
-    if (status == HB_OK) status = build(&b, f);
+    if (status == HB_OK) status = transform_build(&b, f);
     hb_release(context, f);
     hb_release(context, b.noise.G);
     hb_drift_destroy(context, &b.typed);

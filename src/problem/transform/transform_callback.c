@@ -20,7 +20,8 @@ typedef struct hb_transformed_drift {
     void *user;
 } transformed_drift;
 
-static int call(void *user, size_t n, const double *y, const double *t, double *f, double *jacobian)
+static int transformed_call(void *user, size_t n, const double *y, const double *t, double *f,
+                            double *jacobian)
 {
     const transformed_drift *w = user;
     const size_t d = (size_t)w->transform->dim;
@@ -49,7 +50,7 @@ hb_status hb_transform_callback(hb_context *context, const hb_problem_settings *
                                    .user = settings->drift_user};
     problem->transform->wrapped = wrapped;
     hb_problem_settings own = *settings;
-    own.drift_callback = call;
+    own.drift_callback = transformed_call;
     own.drift_user = wrapped;
     own.drift_facts &= ~HB_DRIFT_FACT_REENTRANT; /* the wrapper has one context */
     if (problem->dim > 1) own.drift_facts &= ~HB_DRIFT_FACT_GRADIENT;

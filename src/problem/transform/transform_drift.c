@@ -14,7 +14,7 @@
 /* ---- the drift of y ---- */
 
 /* a/b; an exponential is never 0, and its inverse no pole. */
-static hb_node over(hb_graph *graph, hb_node a, hb_node b)
+static hb_node quotient(hb_graph *graph, hb_node a, hb_node b)
 {
     const hb_graph_node p = graph->nodes[b];
     if (p.op != HB_OP_EXP) return hb_build_divide(graph, a, b);
@@ -28,7 +28,7 @@ static hb_node divide_out(hb_graph *graph, hb_node a, hb_node b, int depth)
     const hb_graph_node p = graph->nodes[a];
     double number;
     if (a == b) return hb_build_constant(graph, 1);
-    if (depth > 40) return over(graph, a, b);
+    if (depth > 40) return quotient(graph, a, b);
     switch (p.op) {
     case HB_OP_NEGATE: return hb_build_negate(graph, divide_out(graph, p.a, b, depth + 1));
     case HB_OP_ADD:
@@ -54,7 +54,7 @@ static hb_node divide_out(hb_graph *graph, hb_node a, hb_node b, int depth)
         break;
     default: break;
     }
-    return over(graph, a, b);
+    return quotient(graph, a, b);
 }
 
 /* z_i = sum_j L_ij y_j, or y_i where there is no L. */

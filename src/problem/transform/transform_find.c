@@ -26,7 +26,7 @@ static const double LEAST_PIVOT =
 
 /* ---- small things ---- */
 
-static int is_zero(const hb_graph *graph, hb_node node)
+static int entry_is_zero(const hb_graph *graph, hb_node node)
 {
     double number;
     return hb_graph_is_constant(graph, node, &number) && number == 0;
@@ -97,7 +97,7 @@ static hb_status has_one_part(const hb_transform_building *b, int row, hb_node p
     HB_TRY(hb_graph_derivative(graph, part, row + 1, &slope));
     for (int k = 0; k < b->m && *yes; k++) {
         const hb_node entry = b->noise.G[row * b->m + k];
-        if (!is_zero(graph, entry))
+        if (!entry_is_zero(graph, entry))
             HB_TRY(ratio_is_constant(b, graph, entry, part, slope, row + 1, yes));
     }
     return HB_OK;
@@ -113,7 +113,7 @@ static hb_status find_inside(const hb_transform_building *b, double *inside)
     return hb_problem_initial_sample(b->context, outside, 1, 0, 1, inside);
 }
 
-static hb_status refuse_wall(const hb_transform_building *b, int row)
+static hb_status refuse_boundary(const hb_transform_building *b, int row)
 {
     return hb_fail(
         b->context, HB_ERROR_ARGUMENT,
@@ -141,7 +141,7 @@ static hb_status read_axis(hb_transform_building *b, int row, double inside, int
     int one;
     HB_TRY(has_one_part(b, row, part, &one));
     if (one) HB_TRY(hb_axis_map_find(b->context, graph, part, row + 1, inside, map, &end));
-    if (end == HB_AXIS_WALL) return refuse_wall(b, row);
+    if (end == HB_AXIS_BOUNDARY) return refuse_boundary(b, row);
     *field = !one || end != HB_AXIS_FOUND || map->kind == HB_AXIS_SAME;
     b->transform->bends = 1;
     return HB_OK;
@@ -196,11 +196,11 @@ static hb_status find_factor(hb_transform_building *b, int *found)
     hb_node g = HB_NO_NODE, slope;
     *found = 0;
     for (int k = 0; k < b->d * b->m && g == HB_NO_NODE; k++)
-        if (!is_zero(to, b->M[k])) g = b->M[k];
+        if (!entry_is_zero(to, b->M[k])) g = b->M[k];
     if (g == HB_NO_NODE || !hb_graph_depends(to, g, 0)) return HB_OK;
     HB_TRY(hb_graph_derivative(to, g, 0, &slope));
     for (int k = 0; k < b->d * b->m; k++) {
-        if (is_zero(to, b->M[k])) continue;
+        if (entry_is_zero(to, b->M[k])) continue;
         HB_TRY(ratio_is_constant(b, to, b->M[k], g, slope, 0, found));
         if (!*found) return HB_OK;
     }
@@ -248,7 +248,7 @@ static int is_triangular(const hb_transform_building *b)
     if (b->m < b->d) return 0;
     for (int i = 0; i < b->d; i++)
         for (int k = i + 1; k < b->m; k++)
-            if (!is_zero(b->to, b->M[i * b->m + k])) return 0;
+            if (!entry_is_zero(b->to, b->M[i * b->m + k])) return 0;
     return 1;
 }
 
@@ -257,7 +257,7 @@ hb_node hb_transform_product_of_rows(const hb_transform_building *b, int i, int 
 {
     hb_node sum = hb_build_constant(b->to, 0);
     for (int k = 0; k < b->m; k++)
-        if (!is_zero(b->to, b->M[i * b->m + k]))
+        if (!entry_is_zero(b->to, b->M[i * b->m + k]))
             sum = hb_build_add(b->to, sum,
                                hb_build_multiply(b->to, b->M[i * b->m + k], b->M[j * b->m + k]));
     return sum;
