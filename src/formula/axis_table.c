@@ -1,11 +1,11 @@
-/* x(y) with dx/dy = b(x), x(0) = center, for a noise b that lies between two positive numbers: y takes all numbers.
+/* x(y) with dx/dy = b(x), x(0) = center, for a noise b that lies between two positive numbers.
  *
- * Knots y_k = k h: from one to the next, int dx/b = h is solved for the end by Newton's method, the integral by 16 nodes
- * of Gauss. Between knots x is the polynomial of degree 7 that has x, x' = b, x'' = b b', x''' = b (b'^2 + b b'') at both
- * ends. h is halved until the middle of every cell agrees with the integral to 1e-14; there are at most MOST_CELLS on
- * each side. Beyond them y(x) is on adaptive panels (panels.c) as far as x = FAR; farther out x is a straight line of
- * the mean slope, where only tails of a start may be. Interval arithmetic must prove that b stays near its samples within
- * each cell: a spike between nodes is no noise for a table. The other way, y(x), is Newton's method on the table.
+ * Knots y_k = k h: int dx/b = h is solved for the next knot by Newton's method, with 16 nodes of
+ * Gauss. Between knots x is the polynomial of degree 7 that has x, x' = b, x'' = b b', x''' = b
+ * (b'^2 + b b'') at both ends. h is halved until the middle of every cell agrees with the integral
+ * to 1e-14. Beyond MOST_CELLS y(x) is on adaptive panels (panels.c) as far as x = FAR, then a
+ * straight line. Interval arithmetic must prove that b stays near its samples within each cell.
+ * y(x) is Newton's method on the table.
  * A number to reproduce: b = 1 + 0.3 sin x has the period 2 pi/sqrt(1 - 0.09) = 6.586566 in y. */
 #include "formula/axis_table.h"
 #include "ball/quadrature.h"
@@ -79,7 +79,8 @@ static double step_from(const hb_axis_table *t, double from, double h)
 
 /* ---- one cell ---- */
 
-/* The polynomial of degree 7 in s = 0 .. 1 from value and three derivatives (by y) at both ends, h long. */
+/* The polynomial of degree 7 in s = 0 .. 1 from value and three derivatives (by y) at both ends,
+ * h long. */
 static void table_fit(double h, const double *left, const double *right, double *c)
 {
     double a[4], e[4], scale = 1;
@@ -208,7 +209,8 @@ static hb_status inverse_noise(void *user, size_t n, const double *s, double *ou
     return HB_OK;
 }
 
-/* A side without panels, of a noise that they do not resolve, is straight from the end of the table on. */
+/* A side without panels, of a noise that they do not resolve, is straight from the end of the
+ * table on. */
 static hb_status tabulate_far(hb_axis_table *t, far_side *far, double sign)
 {
     *far = (far_side){.table = t, .sign = sign, .y = t->cells * t->h};

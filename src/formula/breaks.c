@@ -1,4 +1,5 @@
-/* Arguments that vanish where a formula has a kink, a jump or a pole: |a| and min, sign, 1/a, log a, tan a, asin' a.
+/* Arguments that vanish where a formula has a kink, a jump or a pole: |a| and min, sign, 1/a, log
+ * a, tan a, asin' a.
  *
  * A number to reproduce: the argument of abs(x - 1) is x - 1, which is 0 at the kink x = 1. */
 #include "formula/breaks.h"

@@ -1,20 +1,14 @@
 /* Exact derivatives: the rules of calculus applied to a graph, once per node and variable.
  *
- * With a' and b' the derivatives of the operands:
  *     (a b)' = a' b + a b'          (a/b)' = (a' - (a/b) b')/b        (a^n)' = n a^(n-1) a'
  *     (a^b)' = a^b (b' ln a + b a'/a); without b': b a^(b-1) a'; without a': a^b ln(a) b'
  *     exp' = exp   log' = 1/a   sqrt' = 0.5/sqrt   sin' = cos   cos' = -sin   tan' = 1 + tan^2
  *     asin' = asin1 = 1/sqrt((1-a)(1+a)) = -acos'   asin1' = a asin1^3   atan' = 1/(1+a^2)
- *     sinh' = cosh   cosh' = sinh   tanh' = sech2, sech2' = -2 sech2 tanh    abs' = sign   sign' =
- * 0
+ *     sinh' = cosh   cosh' = sinh   tanh' = sech2, sech2' = -2 sech2 tanh   abs' = sign   sign' = 0
  *     x(a)' = b(x) for a coordinate that is a table (axis_table.c)
  *     min(a,b)' = b' where b < a, else a'; max(a,b)' = b' where a < b, else a'
- * so at a kink the derivative is one of the one-sided ones (abs: their mean, 0).
- *
- * Nodes are visited from an explicit stack, since a graph may be a million nodes deep. Results are
- * kept by (node, variable): the second derivative finds what the first one built. A subexpression
- * without the variable is skipped by its dependence bits.
- *
+ * At a kink that is a one-sided derivative (abs: 0). Nodes are visited from an explicit stack,
+ * since a graph may be a million nodes deep; results are kept by (node, variable).
  * Must reproduce: d/dx mu (1 - x^2) y = -2 mu x y, and d/dy of that -2 mu x. */
 #include "base/context.h"
 #include "base/memory.h"

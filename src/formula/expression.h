@@ -43,7 +43,8 @@ void hb_program_destroy(hb_program *program);
 /* out[n][n_outputs] at x[n][dim], time t. Safe from several threads. */
 hb_status hb_program_run(hb_context *context, const hb_program *program, size_t n, const double *x,
                          double t, double *out);
-/* The same with t_step 0: the one time *t, or 1: a time for each point, t[n]. Both give the same bits. */
+/* The same with t_step 0: the one time *t, or 1: a time for each point, t[n]. Both give the same
+ * bits. */
 hb_status hb_program_run_times(hb_context *context, const hb_program *program, size_t n,
                                const double *x, const double *t, size_t t_step, double *out);
 

@@ -1,24 +1,18 @@
 /* Narrow features of formulas along one variable s: cells on which no function hides anything.
  *
- * Samples see a function on a cell when it does there what they show. A function f(a) of the graph hides something
- * on a cell only when its argument a passes through what f makes of it unseen: by interval arithmetic (range_tape.c),
- * with A and A' the ranges of a and of da/ds on the cell, a cell is kept when
- *     exp(a), a^b = exp(b ln a)   A is shorter than EXTREME, or a has no extremum and A within +-10 is shorter than STEP
+ * With A and A' the ranges of an argument a and of da/ds on a cell, by interval arithmetic
+ * (range_tape.c; R. E. Moore, Interval Analysis, 1966), samples see a function of a on the cell
+ * when
+ *     exp(a), a^b                 A is shorter than EXTREME, or a monotone and A within +-10 < STEP
  *     tanh, sinh, cosh, 1/cosh^2  A within +-20 (10) is shorter than STEP
- *     sin, cos                    A is shorter than STEP, or a is close to a line: many periods are seen
- *     1/a, ln a, sqrt a, a^c      ends of A have one sign and differ by e^RATIO at most; atan: of 1 + a^2
- *     |a|, sign, min, max, a < b  A has no 0: kinks and jumps are borders of cells
- *     exp(int a)                  A has no 0
- * or when the cell times the largest |A'| is shorter than that. Other cells are cut in two, the widest first. A zero of
- * an argument that rises or falls on a cell is found by bisection and becomes a border. Sums and products of such
- * functions have no narrower features of their own, and neither have polynomials.
- * On a box in x the same is asked of its cells with the slopes along all axes: one that has no
- * zero excludes an extremum, and
- * the sum of |slope| times side bounds A. Sums over a mesh see a peak from SLACK times farther: a
- * point where it is e^-16
- * changes them by more than their tolerance.
- * Intervals of R. E. Moore, Interval Analysis, 1966.
- * A number to reproduce: exp(-((x - 2.3)/1e-5)^2) on the whole line has a cell of less than 4e-5 at 2.3. */
+ *     sin, cos                    A is shorter than STEP, or a is close to a line
+ *     1/a, ln a, sqrt a, a^c      ends of A have one sign, ratio e^RATIO at most; atan: of 1 + a^2
+ *     |a|, sign, min, max, a < b  A has no 0; exp(int a) too
+ * or when the cell times the largest |A'| is that short. Other cells are cut in two, the widest
+ * first; a zero of a monotone argument becomes a border, by bisection. Sums, products and
+ * polynomials have no narrower features. On a box in x the slopes along all axes are used; sums
+ * over a mesh see a peak from SLACK times farther. A number to reproduce: exp(-((x -
+ * 2.3)/1e-5)^2) has a cell below 4e-5 at 2.3. */
 #include "formula/features.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -50,8 +44,7 @@ typedef enum rule_kind { PEAK, RISE, WAVE, LEVEL, BREAK, SLOPE } rule_kind;
 typedef struct rule {
     rule_kind kind;
     hb_node argument;
-    double
-        size; /* RISE: where the function has become straight; LEVEL: the exponent; SLOPE: a factor */
+    double size; /* RISE: where the function is straight; LEVEL: the exponent; SLOPE: a factor */
 } rule;
 
 typedef struct cell {
@@ -239,7 +232,8 @@ static double features_middle(const search *s, double low, double high)
     return s->curved ? sinh(0.5 * (asinh(low) + asinh(high))) : 0.5 * (low + high);
 }
 
-/* The zero of argument k, which rises or falls, on the cell; NaN: there is none, or it is at an end. */
+/* The zero of argument k, which rises or falls, on the cell; NaN: there is none, or it is at an
+ * end. */
 static double zero_of(search *s, int k, double low, double high)
 {
     double a = low, b = high;
@@ -280,7 +274,8 @@ static double features_cut(search *s, double low, double high)
     return NAN;
 }
 
-/* Drops functions that are not seen even at single values of the variable: the others decide them. */
+/* Drops functions that are not seen even at single values of the variable: the others decide
+ * them. */
 static void drop_undetermined(search *s, double low, double high)
 {
     int unseen[MAX_RULES] = {0}, kept = 0, zero;

@@ -1,21 +1,15 @@
 /* Fingerprints of formulas: equal for formulas that algebra makes equal, different for others.
  *
- * A formula is a rational function of symbols: the variables, and the functions of its parts. It is
- * evaluated in the field of p = 2^61 - 1 elements with a hash for each symbol. Two rational functions
- * that differ as formulas agree there by chance alone, with probability (degree)/2^61 (J. T. Schwartz,
- * JACM 27, 1980; R. Zippel, 1979); nothing is compared at points of the user's space, so that no feature
- * of the drift is too narrow to be seen. Beyond algebra these rules hold:
+ * A formula is a rational function of symbols (variables, functions of its parts), evaluated in the
+ * field of p = 2^61 - 1 elements with a hash for each symbol. Different ones agree with probability
+ * (degree)/2^61 (J. T. Schwartz, JACM 27, 1980; R. Zippel, 1979). Beyond algebra these rules hold:
  *     sin, cos and tan in s = tan(a/2):   2s/(1+s^2), (1-s^2)/(1+s^2)     (sin^2 + cos^2 = 1)
  *     exp, sinh, cosh and tanh in s = tanh(a/2):   exp = (1+s)/(1-s)      (sech2 = 1 - tanh^2)
  *     odd functions of -a, and exp(-a) = 1/exp(a), since s(-a) = -s(a)
- *     |a| = a sign(a),  2 max(a,b) = a + b + |a - b|,  2 less(a,b) = 1 + sign(b - a)
+ *     |a| = a sign(a),  2 max(a,b) = a + b + |a - b|,  2 less(a,b) = 1 + sign(b - a) unless a = b
  *     a^b = a^floor(b) a^(b - floor(b)) for numbers b,  sqrt(a) = a^(1/2)
- * (the last but one rule of less is right but where a = b). exp(a+b) = exp(a) exp(b) is not known.
- *
- * Numbers are taken as the simplest fraction within 4 units in the last place, when one has a denominator
- * below 10^6: 0.1 * 3 is 3/10 here; else as the shortest decimal number as near, when one has at most 13 digits: the
- * product of 0.6, 1.829 and 1.591 in any order is 1.7459634. Others are taken as they are, which is a fraction too.
- *
+ * Numbers are the simplest fraction within 4 units in the last place, denominator below 10^6 (0.1 *
+ * 3 is 3/10), else the shortest decimal of at most 13 digits as near, else what they are in binary.
  * Must reproduce: cos(y)^2 - sin(y)^2 and 1 - 2 sin(y)^2 have one fingerprint, cos(y)^2 another. */
 #include "formula/fingerprint.h"
 #include "formula/graph.h"
@@ -166,7 +160,8 @@ static uint64_t field_select(uint64_t condition, uint64_t yes, uint64_t no)
     return field_add(no, field_times(condition, field_add(yes, field_negate(no))));
 }
 
-/* (first + second s^2)/(1 + bottom s^2), the form of all functions in the half angle but the odd ones. */
+/* (first + second s^2)/(1 + bottom s^2), the form of all functions in the half angle but the odd
+ * ones. */
 static uint64_t by_half(uint64_t s, uint64_t first, uint64_t second, uint64_t bottom)
 {
     const uint64_t square = field_times(s, s);

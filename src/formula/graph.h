@@ -127,8 +127,8 @@ hb_status hb_graph_copy(const hb_graph *from, hb_node node, int shift, hb_graph 
 /* A copy of `node` and of all below it in a new graph without parameters. */
 hb_status hb_graph_extract(hb_context *context, const hb_graph *graph, hb_node node,
                            hb_graph **copy, hb_node *out);
-/* out[n]: the nodes with x[dim] and t, nodes of `to`, in place of the variables (graph_substitute.c). `to` may be
- * `from`. */
+/* out[n]: the nodes with x[dim] and t, nodes of `to`, in place of the variables
+ * (graph_substitute.c). `to` may be `from`. */
 hb_status hb_graph_substitute(const hb_graph *from, int n, const hb_node *nodes, const hb_node *x,
                               hb_node t, hb_graph *to, hb_node *out);
 

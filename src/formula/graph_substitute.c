@@ -1,8 +1,8 @@
 /* Formulas in other variables: each variable of a graph is replaced by a node of another one.
  *
- * Nodes are built anew, so numbers fold and equal parts are shared. Beyond the rules of simplify.c the logarithm
- * of what is made of exponentials alone is taken apart: ln(2 exp(y)^3) = ln 2 + 3 y. That is exact, and formulas
- * in ln x become what they are in y = ln x.
+ * Nodes are built anew, so numbers fold and equal parts are shared. Beyond the rules of simplify.c
+ * the logarithm of what is made of exponentials alone is taken apart: ln(2 exp(y)^3) = ln 2 + 3 y.
+ * That is exact, and formulas in ln x become what they are in y = ln x.
  * A number to reproduce: log(x)^2 with x = exp(y) is y^2. */
 #include "base/context.h"
 #include "base/memory.h"

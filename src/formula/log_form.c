@@ -1,11 +1,12 @@
 /* The logarithm of a formula, taken apart.
  *
- * A formula is written as c exp(s) prod_k f_k^(e_k), so that ln is ln|c| + s + sum e_k ln f_k. Products, quotients,
- * powers, roots, exp and cosh are taken apart:
- *     ln exp(a) = a     ln sqrt(a) = ln(a)/2     ln a^n = n ln|a|, n even     ln cosh a = |a| + ln(1 + e^(-2|a|)) - ln 2
+ * A formula is written as c exp(s) prod_k f_k^(e_k), so that ln is ln|c| + s + sum e_k ln f_k.
+ * Products, quotients, powers, roots, exp and cosh are taken apart:
+ *     ln exp(a) = a     ln sqrt(a) = ln(a)/2     ln a^n = n ln|a|, n even
+ *     ln cosh a = |a| + ln(1 + e^(-2|a|)) - ln 2
  *     ln(a + b) = m + ln(e^(ln a - m) + e^(ln b - m)), m = max(ln a, ln b), where both hold an exp
- * Factors that interval arithmetic shows to be nowhere negative stand alone; those that may be negative stay together in
- * one logarithm, as two negative ones are a positive product.
+ * Factors that interval arithmetic shows to be nowhere negative stand alone; those that may be
+ * negative stay together in one logarithm, as two negative ones are a positive product.
  * A number to reproduce: exp(-log(x)^2/2)/x becomes -log(x)^2/2 - log(x). */
 #include "formula/log_form.h"
 #include "base/context.h"

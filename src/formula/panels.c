@@ -1,15 +1,16 @@
 /* Integrals of a function of one variable, and their inverse, by polynomials on adaptive panels.
  *
- * On a panel [a,b] the function h is sampled at the 17 Chebyshev points x_k = cos(k pi/16) and written
- * as a sum of c_k T_k (L. N. Trefethen, Approximation Theory and Approximation Practice, 2013, chapters
- * 3 and 4). When the last coefficients are not at rounding level the panel is cut in two. Then
+ * On a panel [a,b] the function h is sampled at the 17 Chebyshev points x_k = cos(k pi/16) and
+ * written as a sum of c_k T_k (L. N. Trefethen, Approximation Theory and Approximation Practice,
+ * 2013, chapters 3 and 4). When the last coefficients are not at rounding level the panel is cut in
+ * two. Then
  *     int_a^s h = (s - a) q(s),     q(s) = sum_j w_j h(a + (s-a) xi_j),
- * with a Gauss-Legendre rule that is exact for the polynomial: no difference of large numbers, so the
- * integral keeps its relative accuracy down to s -> a. The mean q is a polynomial of the same degree,
- * and its coefficients are a fixed matrix times those of h. The inverse is Newton's method kept inside a
- * bracket. A jump or a kink ends up in a panel of 2^-44 of the span, which is accepted as it is. Panels end at the
- * borders of narrow cells of features (features.c), which samples of wider panels would not see.
- * A number to reproduce: h = exp(-s)/2 on [0, 3] integrates to (1 - exp(-3))/2 with error below 1e-15. */
+ * by an exact Gauss-Legendre rule: relative accuracy down to s -> a. The coefficients of q are a
+ * fixed matrix times those of h. The inverse is Newton's method inside a bracket. A jump or kink
+ * ends in a panel of 2^-44 of the span. Panels end at the borders of narrow cells of features
+ * (features.c).
+ * A number to reproduce: h = exp(-s)/2 on [0, 3] integrates to (1 - exp(-3))/2, error below
+ * 1e-15. */
 #include "formula/panels.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
@@ -96,7 +97,8 @@ static double panel_tail(const panel *p)
     return fabs(p->c[DEGREE]) + fabs(p->c[DEGREE - 1]) + fabs(p->c[DEGREE - 2]);
 }
 
-/* What samples tell of a panel: the range of |y|, and what the rounding of s makes of the largest slope. */
+/* What samples tell of a panel: the range of |y|, and what the rounding of s makes of the
+ * largest slope. */
 typedef struct shown {
     double least, most, rounding;
 } shown;
@@ -134,7 +136,8 @@ static hb_status panels_sample(hb_context *context, const hb_panels *panels, pan
 }
 
 /* Wants h inside the panel to be nearly constant in factor, and resolved; else it has to be cut.
- * tail_before is the tail of the panel that this one was cut from, largest the largest value so far. */
+ * tail_before is the tail of the panel that this one was cut from, largest the largest value so
+ * far. */
 static hb_status panels_judge(hb_context *context, const hb_panels *panels, const panel *p,
                               const shown *y, double tail_before, double largest, double span,
                               int *cut)

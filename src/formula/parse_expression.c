@@ -6,12 +6,10 @@
  *     power    = primary [ ^ signed ]                so -x^2 = -(x^2), 2^3^2 = 2^(3^2), 2^-1 = 1/2
  *     primary  = number | name | function ( sum {, sum} ) | x [ whole ] | ( sum )
  *              | sum ( name , whole , whole , sum )
- *     whole    = whole numbers, d, indices, + - * and parentheses
- * The term of a sum( ) is read again for each value of its index, with the index standing for that
- * number; terms are added in pairs, pairs of pairs and so on, which rounds less than one after the
- * other and keeps the graph shallow. An index that is computed from i, j, k, l or m and lies outside
- * 1 .. d means the nearest end; a number, d, or an index alone must lie inside.
- *
+ *     whole    = integers, d, indices, + - * and parentheses
+ * The term of a sum( ) is read again for each value of its index; terms are added in pairs, pairs
+ * of pairs and so on. An index that is computed from i, j, k, l or m and lies outside 1 .. d means
+ * the nearest end.
  * Must reproduce: -2^2 = -4, 2^3^2 = 512, 8/4/2 = 1, sum(j,1,4,j^2) = 30. */
 #include "formula/parse_expression.h"
 #include "base/context.h"

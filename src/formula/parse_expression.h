@@ -19,8 +19,7 @@ typedef struct hb_parser {
     long terms;  /* of all sums so far */
     int indexed; /* the last whole number has one of i j k l m */
     int skips;   /* sums around this place that are empty: what is read there is not used */
-    hb_scope
-        scope[HB_MAX_SUMS + 1]; /* indices that have a value: `i` of the caller, those of sums */
+    hb_scope scope[HB_MAX_SUMS + 1]; /* indices with a value: `i` of the caller, those of sums */
     int n_scope;
 } hb_parser;
 

@@ -1,17 +1,11 @@
 /* Programs: nodes turned into instructions, run over blocks of points.
  *
- * The nodes below the outputs are put in an order in which operands come first, output by output,
- * so that what belongs together stays together. Each node becomes one instruction, and its register
- * is free again after its last use: the registers of a block then fit the core's first cache (the
- * block is the longer, the fewer registers there are). Powers are products: a^n = (a^(n/2))^2 for
- * even n, a^(n-1) a for odd n, 1/a^|n| for n < 0.
- *
- * What does not depend on x (numbers, t, sin(t), ...) is a scalar: it is computed once per run. Where
- * t occurs a second program is made, for points that have a time each: there t is a column, and
- * only numbers are scalars.
- *
- * A product that only one sum or difference uses is part of that instruction (rounded as before).
- *
+ * Operands come first, output by output. Each node becomes one instruction, and its register is
+ * free again after its last use, so that the registers of a block fit the core's first cache.
+ * Powers are products: a^n = (a^(n/2))^2 for even n, a^(n-1) a for odd n, 1/a^|n| for n < 0. A
+ * product that only one sum or difference uses is part of that instruction (rounded as before).
+ * What does not depend on x (numbers, t, sin(t), ...) is a scalar, computed once per run. Where t
+ * occurs a second program is made, for points that have a time each: there t is a column.
  * Must reproduce: x - x^3 is a load, x^2 = x x, x - x^2 x and a store, in two registers. */
 #include "base/context.h"
 #include "base/memory.h"

@@ -1,7 +1,7 @@
 /* Running a program: its scalars first, then its instructions over blocks of points.
  *
- * A scalar is computed by the same instructions as a column, on a block that holds the one value, so
- * that a time given once and the same time given for each point lead to the same bits.
+ * A scalar is computed by the same instructions as a column, on a block that holds the one value,
+ * so that a time given once and the same time given for each point lead to the same bits.
  *
  * Must reproduce: x - t at x = 2.385, 1.5 and the times 1, 2 is 1.385, -0.5. */
 #include "base/context.h"

@@ -1,13 +1,13 @@
 /* Interval arithmetic: what values can a formula take on a box?
  *
- * Each operation maps intervals to an interval that holds all its values, rounded outward (R. E. Moore,
- * Interval Analysis, 1966). The result is never too small; it may be too large when a variable occurs
- * twice, by an amount that falls with the size of the box. So "F stays between a and b in this cell" is a
- * proof, which values at points never are.
- * Rounding outward is by two neighbours of the rounded result: the functions of C are right to one.
+ * Each operation maps intervals to an interval that holds all its values, rounded outward (R. E.
+ * Moore, Interval Analysis, 1966). The result is never too small; it may be too large when a
+ * variable occurs twice, by an amount that falls with the size of the box. So "F stays between a
+ * and b in this cell" is a proof, which values at points never are. Rounding outward is by two
+ * neighbours of the rounded result: the functions of C are right to one.
  *
- * Must reproduce: x - x^3 on [0, 1] is within [-1, 1]; 1500 max(0, 0.03 - |x - 0.6|) on [0.5, 0.7] reaches
- * 45, on [0, 0.5] it is 0. */
+ * Must reproduce: x - x^3 on [0, 1] is within [-1, 1]; 1500 max(0, 0.03 - |x - 0.6|) on [0.5,
+ * 0.7] reaches 45, on [0, 0.5] it is 0. */
 #include "formula/range_tape.h"
 #include "base/context.h"
 #include "base/memory.h"

@@ -1,17 +1,15 @@
 /* Building nodes: constants fold, and a few identities keep derivatives short.
  *
- * Each rule holds for all finite numbers and changes a value by rounding at most:
+ * Each rule holds for all finite numbers and changes a value by rounding at most; c and k are
+ * numbers:
  *     0 + a = a      a - a = 0      a + (-b) = a - b      c a + k a = (c + k) a
  *     0 a = 0        1 a = a        (c a) (k b) = (c k) (a b), 1e-20 < |c k| < 1e20
  *     a / 1 = a      0 / a = 0      1/a = a^-1            (c a) / b = c (a / b)
  *     a / 2 = 0.5 a (powers of two only)
  *     a^0 = 1        a^1 = a        a^m a^n = a^(m+n)     (a^m)^n = a^(m n), m > 0
- * c and k are numbers. Not done, because values would change: a/a = 1 (a = 0), a^0.5 = sqrt(a)
- * (they differ at -0 and -inf), (c + a) + k (cancellation). Where a is not finite, 0 a = 0 and a -
- * a = 0 are the limits of the formula rather than IEEE's NaN.
- *
- * Sums and products keep their operands in order of index, constants first: the operations commute
- * to the last bit, and a + b finds b + a. */
+ * Not done, because values would change: a/a = 1 (a = 0), a^0.5 = sqrt(a) (-0 and -inf), (c + a)
+ * + k. Sums and products keep their operands in order of index, constants first: a + b finds b +
+ * a. */
 #include "formula/graph.h"
 
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* What the author of a callback declares is believed, unless a few values contradict it.
  *
- * The check is no proof: a drift that is linear but for a narrow bump passes it. It catches a wrong word.
+ * The check is no proof: a drift that is linear but for a narrow bump passes it. It catches a wrong
+ * word.
  *     autonomous   the same values at three times
- *     linear       F(x) - F(0) - A x = 0 to 1e-9 of its parts, at points on the scales 1, 30 and 1000
- *     gradient     |J - J'| below 1e-6 |J| for the Jacobian by differences, at the points of scale 1
+ *     linear       F(x) - F(0) - A x = 0 to 1e-9 of its parts, at scales 1, 30 and 1000
+ *     gradient     |J - J'| below 1e-6 |J| by differences, at scale 1
  * A number to reproduce: f = x^2, declared linear, at 1 has f(1) - f(0) = 1 and A = 0. */
 #include "base/context.h"
 #include "base/memory.h"

@@ -1,8 +1,9 @@
 /* The normalised drift F(x,tau) = f(x,t)/(g(t)^2/2) at t = t(tau), and its derivatives.
  *
- * The factor 2/g^2 depends on tau alone, so divergence, gradient and Jacobian of F are those of f times
- * the same factor. Each value that is asked for must be finite; the first that is not is reported with
- * its point. A number to reproduce: f = x - x^3, g = 1 has F(0.5) = 2 (0.5 - 0.125) = 0.75. */
+ * The factor 2/g^2 depends on tau alone, so divergence, gradient and Jacobian of F are those of
+ * f times the same factor. Each value that is asked for must be finite; the first that is not is
+ * reported with its point. A number to reproduce: f = x - x^3, g = 1 has F(0.5) = 2 (0.5 -
+ * 0.125) = 0.75. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "formula/panels.h"

@@ -2,12 +2,12 @@
  *
  * Central differences D(h) = (f(x+h) - f(x-h))/2h, extrapolated twice (L. F. Richardson, 1911):
  *     E(h) = (4 D(h/2) - D(h))/3,     f'(x) = (16 E(h/2) - E(h))/15 + O(h^6 f^(7)/322560)
- * with h = 2^-6 max(1, |x_j|): for functions that vary on the scale 1 a Jacobian df_i/dx_j made so is
- * right to about 1e-13. The gradient of the divergence differentiates the divergence in the same way,
- * also when that is itself a difference, and about 1e-11 is left.
- * Of a gradient, J = J', so grad div f = Lap f: second differences of the same 1 + 6 d values give it, where a general
- * drift needs 36 d^2 of them.
- * All shifted points of a block go to the callback in one call; each point has its time.
+ * with h = 2^-6 max(1, |x_j|): for functions that vary on the scale 1 a Jacobian df_i/dx_j made so
+ * is right to about 1e-13. The gradient of the divergence differentiates the divergence in the same
+ * way, also when that is itself a difference, and about 1e-11 is left. Of a gradient, J = J', so
+ * grad div f = Lap f: second differences of the same 1 + 6 d values give it, where a general drift
+ * needs 36 d^2 of them. All shifted points of a block go to the callback in one call; each point
+ * has its time.
  * A number to reproduce: f = sin at x = 0.8 gives cos(0.8) to 1e-12. */
 #include "base/context.h"
 #include "base/memory.h"
@@ -65,7 +65,8 @@ static hb_status callback_call(hb_context *context, const hb_drift *drift, const
     return HB_OK;
 }
 
-/* shifted[d][6][d]: x with its coordinate j moved by +h, -h, +h/2, -h/2, +h/4, -h/4. times[d][6]: t. */
+/* shifted[d][6][d]: x with its coordinate j moved by +h, -h, +h/2, -h/2, +h/4, -h/4.
+ * times[d][6]: t. */
 static void shift_point(size_t d, const double *x, double t, double *shifted, double *times)
 {
     static const double moves[SHIFTS] = {1, -1, 0.5, -0.5, 0.25, -0.25};

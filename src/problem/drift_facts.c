@@ -1,22 +1,14 @@
 /* What is known about a drift, read off its formula.
  *
  * One pass over the nodes, operands first, gives every node
- *     degree   0: without x; 1: affine in x; 2: anything else.   sums: the larger; products: the sum;
- *              quotients and powers by what has no x; functions of what has x: 2
+ *     degree   0: without x; 1: affine in x; 2: anything else
  *     only     0: without x; i: x_i is the only coordinate; -1: several
- * F is affine when all components have degree at most 1, separable when component i has only 0 or i.
- *
- * Breaks are the nodes where a formula is not smooth: |a|, min, max (kinks, where a, a - b is 0), sign and
- * comparisons (jumps), sqrt, pow, asin (kinks at the ends of their domain), 1/a, log and tan (poles). An
- * argument that interval arithmetic bounds away from 0, like 1 + x^2, breaks nothing.
- *
- * F is a gradient when it is made from a potential, when d = 1, or when all dF_i/dx_j - dF_j/dx_i are 0 as
- * formulas (fingerprint.c) and F has no jump or pole but across planes x_i = c in component i: elsewhere
- * the derivatives do not tell all ((sign(x - y), sign(x - y)) has none, and a vortex has a symmetric
- * Jacobian).
- *
- * Must reproduce: -x + 1500 max(0, 0.03 - |x - 0.6|) is not affine; it has the kinks x - 0.6 and
- * 0.03 - |x - 0.6|. */
+ * F is affine when all components have degree at most 1, separable when component i has only 0 or
+ * i. Breaks are the nodes where a formula is not smooth (breaks.c), unless interval arithmetic
+ * bounds their argument away from 0. F is a gradient when it is made from a potential, when d = 1,
+ * or when all dF_i/dx_j - dF_j/dx_i are 0 as formulas (fingerprint.c) and F has no jump or pole but
+ * across planes x_i = c in component i: a vortex has a symmetric Jacobian too.
+ * Must reproduce: -x + 1500 max(0, 0.03 - |x - 0.6|) has the kinks x - 0.6 and 0.03 - |x - 0.6|. */
 #include "problem/drift_facts.h"
 #include "base/context.h"
 #include "base/memory.h"

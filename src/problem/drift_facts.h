@@ -1,7 +1,7 @@
 /* problem/drift_facts.h: what is known about a drift, derived from its formula.
  *
- * A fact that is 1 holds everywhere; 0 means that it does not hold or is not known, and the general way
- * must be taken. Of a callback only what its author declares is known. */
+ * A fact that is 1 holds everywhere; 0 means that it does not hold or is not known, and the
+ * general way must be taken. Of a callback only what its author declares is known. */
 #ifndef HB_PROBLEM_DRIFT_FACTS_H
 #define HB_PROBLEM_DRIFT_FACTS_H
 
@@ -34,8 +34,8 @@ const hb_drift_facts *hb_problem_facts(const hb_problem *problem);
 /* The arguments of the breaks, values[n][n_breaks], at x[n][d] and one tau. */
 hb_status hb_problem_break_values(hb_context *context, const hb_problem *problem, double tau,
                                   size_t n, const double *x, double *values);
-/* F[d] and arguments[n_breaks] (each may be NULL) hold all values of F and of the breaks' arguments in
- * the box x[d] for tau in the interval. All numbers for a callback. */
+/* F[d] and arguments[n_breaks] (each may be NULL) hold all values of F and of the breaks'
+ * arguments in the box x[d] for tau in the interval. All numbers for a callback. */
 hb_status hb_problem_ranges(hb_context *context, const hb_problem *problem, const hb_interval *x,
                             hb_interval tau, hb_interval *F, hb_interval *arguments);
 /* Cells of axis 0 .. d - 1 on which no component of the drift hides a narrow feature, for the other

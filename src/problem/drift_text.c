@@ -2,10 +2,11 @@
  *
  * Everything is compiled once, at creation, so that threads can share it:
  *     f;   f and div f = sum df_i/dx_i;   f, div f and its gradient;   the Jacobian,
- * the last as the list of its entries that are not identically 0, which keeps a chain of 1000 sites at
- * 3000 derivatives instead of a million. drift_facts.c reads off the
- * formulas what kind of drift it is.
- * A number to reproduce: f = (y, 2.5 (1 - x^2) y - x) at (1.2, 0.7) has div f = 2.5 (1 - 1.44) = -1.1. */
+ * the last as the list of its entries that are not identically 0, which keeps a chain of 1000 sites
+ * at 3000 derivatives instead of a million. drift_facts.c reads off the formulas what kind of drift
+ * it is.
+ * A number to reproduce: f = (y, 2.5 (1 - x^2) y - x) at (1.2, 0.7) has div f = 2.5 (1 - 1.44) =
+ * -1.1. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "formula/graph.h"

@@ -1,8 +1,9 @@
-/* The potential of the gauge as a formula: Q = |F|^2/4 + div F/2 and grad Q, exactly, from the graph of the drift.
+/* The potential of the gauge as a formula: Q = |F|^2/4 + div F/2 and grad Q, exactly, from the
+ * graph of the drift.
  *
- * F = f/(g^2/2), and g is one number where F does not depend on tau. The drift's nodes are copied to a graph of their
- * own, so that the problem is left as it is; Q and its derivatives share their parts there, and are one program. V is
- * the problem's own formula, where it was given one.
+ * F = f/(g^2/2), and g is one number where F does not depend on tau. The drift's nodes are copied
+ * to a graph of their own, so that the problem is left as it is; Q and its derivatives share their
+ * parts there, and are one program. V is the problem's own formula, where it was given one.
  * A number to reproduce: F = 2 (x - x^3) has Q(1.6) = 1 - 2 1.6^2 - 2 1.6^4 + 1.6^6 = -0.450. */
 #include "problem/gauge_formula.h"
 #include "base/context.h"

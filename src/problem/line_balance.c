@@ -1,17 +1,14 @@
-/* The stationary density of dx = f(x) dt + g(x) dW on a line, for any noise (Ito; D = g^2/2).
+/* The stationary density of dx = f(x) dt + g(x) dW in one dimension, for any noise (Ito; D =
+ * g^2/2).
  *
- * Its current f u - (D u)' is the same everywhere and 0 far out, so it is 0:
- *     (ln u)' = W = (f - D')/D.
- * Noise that grows with x makes tails that fall like a power. In s with x = sinh s they fall exponentially, and light tails
- * faster still:
+ * Its current f u - (D u)' is 0, so (ln u)' = W = (f - D')/D. In s with x = sinh s heavy tails fall
+ * exponentially:
  *     (ln u_s)' = W(sinh s) cosh s + tanh s,     ln u = ln u_s - ln cosh s
- * is a problem of one dimension with noise sqrt(2), whose stationary density stationary_density.c forms on
- * adaptive panels. Where g is 0 what lies on the two sides may never meet, and where g jumps D' does not show it:
- * both are refused. Whether D can be 0 is asked of interval arithmetic on PIECES pieces of the part of the line that has the
- * mass.
- *
- * H. Risken, The Fokker-Planck Equation, 1989, section 5.2. A number to reproduce: f = -x, g = sqrt(1 + x^2) has
- * u(0) = 1/2: u = (1 + x^2)^-3/2/2. */
+ * is a problem with noise sqrt(2), whose stationary density stationary_density.c forms. Where g is
+ * 0 what lies on the two sides may never meet, and where g jumps D' does not show it: both are
+ * refused, by interval arithmetic on PIECES pieces of the part of the line that has the mass. H.
+ * Risken, The Fokker-Planck Equation, 1989, section 5.2.
+ * A number to reproduce: f = -x, g = sqrt(1 + x^2) has u(0) = 1/2: u = (1 + x^2)^-3/2/2. */
 #include "problem/line_balance.h"
 #include "base/context.h"
 #include "base/memory.h"
@@ -133,8 +130,8 @@ static hb_status balance_check_size(hb_context *context, const hb_problem *size,
     return HB_OK;
 }
 
-/* Where the scale int exp(-int f/D dx) dx ends at a finite value paths run away to infinity and do not come back. In s its
- * slope grows like e^(kappa s), kappa = tanh s - (f/D) cosh s. */
+/* Where the scale int exp(-int f/D dx) dx ends at a finite value paths run away to infinity and
+ * do not come back. In s its slope grows like e^(kappa s), kappa = tanh s - (f/D) cosh s. */
 static hb_status check_return(hb_context *context, const hb_problem *line, const hb_problem *size,
                               double s, int upper)
 {
@@ -194,7 +191,8 @@ hb_status hb_problem_balance(hb_context *context, const hb_problem *problem, siz
     HB_TRY(status);
     hb_stationary_box(density, &low, &high);
     *flagged = hb_stationary_is_flagged(density);
-    /* Beyond a zero of D there may be another stationary density: the box of one does not show it. */
+    /* Beyond a zero of D there may be another stationary density: the box of one does not show
+     * it. */
     const double around = asinh(BEYOND * fmax(sinh(fabs(low)), sinh(fabs(high))));
     status = balance_check_size(context, &size, -around, around);
     if (status == HB_OK) status = check_return(context, &line, &size, low, 0);

@@ -1,8 +1,8 @@
 /* The noise that no transform reduces, as a matrix G(t) or a field of matrices G(x,t).
  *
  *     D = G G'/2,     (div D)_i = sum_j dD_ij/dx_j
- * of formulas exactly, of a callback by central differences, extrapolated twice (drift_callback.c). Problems with
- * such a noise have tau = t.
+ * of formulas exactly, of a callback by central differences, extrapolated twice (drift_callback.c).
+ * Problems with such a noise have tau = t.
  * A number to reproduce: the noise "0, 0.7" in the plane has D = diag(0, 0.245). */
 #include "problem/noise.h"
 #include "base/context.h"

@@ -4,9 +4,9 @@
  *     0.5, 2                  G = diag(0.5, 2)
  *     1, 0; 0.3, 0.8          G, d rows, any number of columns
  *     0.2*x[i]                one for each axis: i is the axis
- *     0.2*x[i];               one row for all axes, each in its own i: here one column, one noise for all
- * Ito's drift of a Stratonovich equation is f_i + 1/2 sum_jk G_jk dG_ik/dx_j: P. E. Kloeden, E. Platen, Numerical
- * Solution of Stochastic Differential Equations, 1992, section 4.9.
+ *     0.2*x[i];               one row for all axes, each in its own i: one noise for all
+ * Ito's drift of a Stratonovich equation is f_i + 1/2 sum_jk G_jk dG_ik/dx_j: P. E. Kloeden, E.
+ * Platen, Numerical Solution of Stochastic Differential Equations, 1992, section 4.9.
  * A number to reproduce: dX = X o dW has Ito's drift X/2. */
 #include "problem/noise_text.h"
 #include "base/context.h"

@@ -2,14 +2,12 @@
  *
  * With a potential typed as text: its program, divided by g^2/2. Without:
  *     V(x) - V(a) = - int_0^1 F(a + s (x - a)).(x - a) ds
- * by Gauss's rule with 12 nodes on 1, 2, 4, ... pieces until two sums agree to 1e-12; it is exact
- * for polynomials up to degree 23. Two sums also agree where all nodes miss the same narrow part of F. So, where
- * F_i depends on x_i alone, each axis is cut into the cells of features.c, on which nothing is hidden, and V_i at
- * their borders is kept. With B_i(x) the border of the cell of x_i
- *     V(x) - V(a) = sum_i V_i(B_i(x)) - V_i(B_i(a)) + rise from B(x) to x - rise from B(a) to a,
- * and for an axis on which x_i and a_i share a cell the rise from a_i to x_i.
- * Numbers to reproduce: F = 2 (x - x^3) from 0 to 1.6 has rise 1.6^4/2 - 1.6^2 = 0.7168; F = 10 tanh(5x - 1)
- * from -559.7 to 0.3 has 5597.373476624964. */
+ * by Gauss's rule with 12 nodes on 1, 2, 4, ... pieces until two sums agree to 1e-12. They also
+ * agree where all nodes miss the same narrow part of F. So, where F_i depends on x_i alone, V_i is
+ * kept at the borders B_i of cells on which nothing is hidden (features.c), and
+ *     V(x) - V(a) = sum_i V_i(B_i(x)) - V_i(B_i(a)) + rise from B(x) to x - rise from B(a) to a.
+ * Numbers to reproduce: F = 2 (x - x^3) from 0 to 1.6 has rise 0.7168; F = 10 tanh(5x - 1) from
+ * -559.7 to 0.3 has 5597.373476624964. */
 #include "problem/potential_rise.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -233,7 +231,8 @@ static double border_value(const hb_features *axis, const double *V, int cell, d
     return V[k];
 }
 
-/* The part of the rise that is known at borders; what is left is the rise from a to x less that from b to from. */
+/* The part of the rise that is known at borders; what is left is the rise from a to x less that
+ * from b to from. */
 static double rise_split(const hb_potential_cells *cells, size_t d, const double *from,
                          const double *x, double *a, double *b)
 {

@@ -1,9 +1,9 @@
 /* A problem: drift, noise, initial density and time span, checked and compiled once.
  *
- * Order of the checks: exactly one way to give the drift, the dimension, the noise (g > 0 on [0, time]),
- * the drift, the initial density, and last the drift at PROBES draws of it: a drift that is not finite
- * where the mass is would fail in every method, later and less clearly.
- * After creation nothing changes any more, so threads share a problem freely.
+ * Order of the checks: exactly one way to give the drift, the dimension, the noise (g > 0 on [0,
+ * time]), the drift, the initial density, and last the drift at PROBES draws of it: a drift that is
+ * not finite where the mass is would fail in every method, later and less clearly. After creation
+ * nothing changes any more, so threads share a problem freely.
  * A number to reproduce: "x1 - x1^3" with g = 1 has dim 1 and F(2) = -12. */
 #include "base/context.h"
 #include "base/memory.h"

@@ -2,15 +2,16 @@
  *
  *     [problem]
  *     drift   = y, mu*(1 - x^2)*y - x     or  potential = ...   with dim
- *     noise   = 0.5                       one formula, one for each axis, or rows of a matrix by semicolons
+ *     noise   = 0.5                       one formula, one per axis, or rows by semicolons
  *     convention = ito                    or stratonovich
  *     initial = gaussian(mean=1 0, var=0.2)
  *     time    = 2                         or  0.5, 1, 2  or  0:2:0.1  or  inf
  *     [parameters]
  *     mu      = 1.5
- * inih reads the lines; the reader in front of it counts them, refuses a line that inih would cut, and
- * notes whether a line is indented: such a line goes on with the value before it. Everything unknown is
- * refused with its line. Overrides win over the file, parameters one by one. docs/problem-files.md.
+ * inih reads the lines; the reader in front of it counts them, refuses a line that inih would cut,
+ * and notes whether a line is indented: such a line goes on with the value before it. Everything
+ * unknown is refused with its line. Overrides win over the file, parameters one by one.
+ * docs/problem-files.md.
  * Must reproduce: examples/problems/van_der_pol.ini has F(1, 2) = (2, -1)/(g^2/2). */
 #include "base/context.h"
 #include "base/memory.h"
@@ -145,7 +146,8 @@ static hb_status set_key(file_reader *r, const char *name, const char *value)
                    r->path, r->line, name);
 }
 
-/* Sets a parameter; one that is there already is an error in the file and replaced by an override. */
+/* Sets a parameter; one that is there already is an error in the file and replaced by an
+ * override. */
 static hb_status set_parameter(file_reader *r, const char *name, double value, int replace)
 {
     for (int i = 0; i < r->n_parameters; i++) {
@@ -243,7 +245,8 @@ static hb_status file_merge(file_reader *r, const hb_problem_settings *over, hb_
     return HB_OK;
 }
 
-/* The directory of the file, where its own file names start; an override's names start at its own. */
+/* The directory of the file, where its own file names start; an override's names start at its
+ * own. */
 static hb_status directory_of(hb_context *context, const char *path, char **directory)
 {
     if (!strrchr(path, '/')) return hb_copy_string(context, path[0] ? "." : "", directory);

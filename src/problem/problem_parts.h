@@ -39,15 +39,15 @@ typedef struct hb_drift {
 /* dim is already known. Both leave a half-built drift for hb_drift_destroy when they fail. */
 hb_status hb_drift_from_text(hb_context *context, const hb_problem_settings *settings, int dim,
                              hb_drift *drift);
-/* The two halves of it: f[dim] as nodes of drift->graph, which is made; and all that follows from nodes f[dim] of
- * drift->graph, also when they are others. */
+/* The two halves of it: f[dim] as nodes of drift->graph, which is made; and all that follows
+ * from nodes f[dim] of drift->graph, also when they are others. */
 hb_status hb_drift_parse(hb_context *context, const hb_problem_settings *settings, int dim,
                          hb_drift *drift, hb_node *f);
 hb_status hb_drift_compile(hb_context *context, const hb_node *f, hb_drift *drift);
 hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings *settings, int dim,
                                  hb_drift *drift);
-/* Fills drift->facts, ranges and arguments of a text. f: (d) nodes; entries: those of the Jacobian that
- * are not 0, in the order of drift->entries. */
+/* Fills drift->facts, ranges and arguments of a text. f: (d) nodes; entries: those of the
+ * Jacobian that are not 0, in the order of drift->entries. */
 hb_status hb_drift_find_facts(hb_context *context, hb_drift *drift, const hb_node *f,
                               const hb_node *entries, int has_potential);
 /* Refuses declared facts of a callback that values at a few points contradict. */
@@ -125,8 +125,7 @@ struct hb_problem {
     hb_drift drift;
     hb_matrix_noise noise_matrix;
     hb_transform *transform; /* NULL: the problem is solved in x */
-    hb_problem
-        *outside; /* with a transform: has the start in x, and nothing else; NULL: there is none */
+    hb_problem *outside;     /* with a transform: has the initial density in x alone; NULL: none */
     hb_initial initial;
     int unit;             /* its transform makes the noise sqrt(2), so that tau = t */
     const double *inside; // (dim): a point where the process lives, while it is made; NULL: none
@@ -137,7 +136,8 @@ struct hb_problem {
 hb_status hb_problem_create_as(hb_context *context, const hb_problem_settings *settings, int unit,
                                const double *inside, hb_problem **out);
 
-/* Times that are looked at, from 0 on: those up to `time`, or to 1 when that is inf, where nothing may depend on t. */
+/* Times that are looked at, from 0 on: those up to `time`, or to 1 when that is inf, where
+ * nothing may depend on t. */
 double hb_problem_span(const hb_problem *problem);
 
 /* What follows from the node g(t) of problem->noise_graph. */
@@ -153,7 +153,8 @@ hb_status hb_problem_build_transformed(hb_context *context, const hb_problem_set
 
 /* The start in y from problem->outside. */
 hb_status hb_initial_enter_transform(hb_context *context, hb_problem *problem);
-/* The initial density of the problem, whose other parts are ready, from its text or from a callback. */
+/* The initial density of the problem, whose other parts are ready, from its text or from a
+ * callback. */
 hb_status hb_initial_parse(hb_context *context, const hb_problem_settings *settings,
                            hb_problem *problem);
 hb_status hb_initial_from_callback(hb_context *context, hb_density_callback function, void *user,

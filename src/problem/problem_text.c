@@ -5,12 +5,11 @@
  *     drift=y, mu*(1 - x^2)*y - x          or potential=...
  *     noise=sqrt(2)
  *     convention=stratonovich              only where it is that
- *     time=t                               only of a problem whose transform makes the noise sqrt(2), which has then also
- *     inside=1.5 2                         a point where it lives; nothing where its coordinates do not ask for one
+ *     time=t                               where the transform makes the noise sqrt(2); then also
+ *     inside=1.5 2                         a point where it lives, or nothing
  *     mu=0.59999999999999998               one line for each parameter, 17 digits
- * Line breaks inside an expression become blanks. Reading trusts nothing: the expressions go
- * through the parser as a user's do. A number to reproduce: the text of a problem made from a text
- * is that text. */
+ * Line breaks inside an expression become blanks. Reading goes through the parser as a user's
+ * text does. To reproduce: the text of a problem made from a text is that text. */
 #include "problem/problem_text.h"
 #include "base/context.h"
 #include "base/memory.h"
@@ -157,7 +156,8 @@ typedef struct text_parts {
     double *inside;     // (dim)
 } text_parts;
 
-/* known: its dimension. as_typed: a problem with a unit transform, whatever the text says; inside: of it, NULL: that of the text. */
+/* known: its dimension. as_typed: a problem with a unit transform, whatever the text says;
+ * inside: of it, NULL: that of the text. */
 static hb_status read_text(hb_context *context, const text_parts *parts, int known, int as_typed,
                            const double *inside, hb_problem **out)
 {

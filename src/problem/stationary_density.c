@@ -1,12 +1,11 @@
 /* The stationary density of a gradient drift: u = exp(-V/(g^2/2))/Z, grad ln u = F.
  *
- * Where F_i depends on x_i alone (in one dimension always) u is a product of lines, in any dimension:
+ * Where F_i depends on x_i alone (in one dimension always) u is a product of lines, in any
+ * dimension:
  *     ln u = sum_i (int F_i dx_i - ln Z_i),      both integrals on adaptive panels (panels.c)
- * Any other gradient in d = 2, 3 is the initial density `stationary` (initial_stationary.c).
+ * Any other gradient in d = 2, 3 is the initial density `stationary` (initial_stationary.c). Panels
+ * end at narrow features of F (features.c); where these are not all known, the density is flagged.
  * H. Risken, The Fokker-Planck Equation, 1989, section 5.2.
- *
- * Panels sample F and end at its narrow features (features.c). Where these are not all known, the density is flagged.
- *
  * A number to reproduce: f = x - x^3, g = 1 has u(0) = 1/int exp(x^2 - x^4/2) dx = 0.240053. */
 #include "problem/stationary_density.h"
 #include "base/context.h"
@@ -33,7 +32,8 @@ struct hb_stationary {
     int flagged;
 };
 
-/* ---- lines ------------------------------------------------------------------------------------ */
+/* ---- lines
+ * ------------------------------------------------------------------------------------ */
 
 static hb_status drift_on_line(void *user, size_t n, const double *s, double *F)
 {
@@ -127,7 +127,8 @@ static hb_status product_at(hb_context *context, const hb_stationary *s, const d
     return HB_OK;
 }
 
-/* ---- both ------------------------------------------------------------------------------------- */
+/* ---- both
+ * ------------------------------------------------------------------------------------- */
 
 int hb_stationary_is_known(const hb_problem *problem)
 {
@@ -192,7 +193,8 @@ hb_status hb_stationary_evaluate(hb_context *context, const hb_stationary *s, si
     return HB_OK;
 }
 
-/* ---- a problem with another start ------------------------------------------------------------- */
+/* ---- a problem with another start
+ * ------------------------------------------------------------- */
 
 hb_status hb_problem_borrow(hb_context *context, const hb_problem *problem, const char *initial,
                             hb_problem **out)

@@ -1,11 +1,10 @@
-/* The time change tau(t) = int_0^t g(s)^2/2 ds, in which every noise g(t) becomes the constant sqrt(2).
+/* The time change tau(t) = int_0^t g(s)^2/2 ds, in which every noise g(t) becomes sqrt(2).
  *
- * A constant g has tau = (g^2/2) t. Any other g is laid on panels over [0, time] (panels.c), cut until
- * g^2/2 varies by at most a factor RATIO on each, and no panel passes over a cut around a narrow pulse (time_cuts.c):
- * then a g that touches 0, or leaves the doubles, cannot hide between the samples, and tau keeps 1e-13 relative accuracy for small t too. The inverse is laid
- * on panels as well, t(tau) = int_0^tau 1/(g(t(s))^2/2) ds, so that a walk which asks for t at each
- * step pays for one polynomial. Beyond `time` the panels are made on the fly, and t(tau) is found by
- * Newton's method. docs/time-change.md.
+ * A constant g has tau = (g^2/2) t. Any other g is laid on panels over [0, time] (panels.c), cut
+ * until g^2/2 varies by at most a factor RATIO on each and at the cuts of time_cuts.c: a g that
+ * touches 0 cannot hide between samples, and tau keeps 1e-13 relative accuracy. The inverse t(tau)
+ * = int_0^tau 1/(g(t(s))^2/2) ds is on panels too. Beyond `time` panels are made on the fly, and
+ * t(tau) is Newton's. docs/time-change.md.
  * A number to reproduce: g = sqrt(1+t) gives tau(2) = (2 + 2)/2 = 2, and t(2) = 2. */
 #include "problem/time_change.h"
 #include "base/context.h"
@@ -23,11 +22,10 @@ struct hb_time_change {
     hb_context *context; /* of the creation; messages of g only */
     hb_noise_function noise;
     void *user;
-    double constant;   /* g^2/2, 0 when g depends on t */
-    hb_panels *panels; /* NULL when it is constant */
-    hb_features cells; /* between cuts, in t */
-    hb_panels *
-        inverse; /* t(tau) on [0, tau(time)]; NULL when constant, with cuts, or too rough for panels */
+    double constant;    /* g^2/2, 0 when g depends on t */
+    hb_panels *panels;  /* NULL when it is constant */
+    hb_features cells;  /* between cuts, in t */
+    hb_panels *inverse; /* t(tau) on [0, tau(time)]; NULL: constant, with cuts, or too rough */
 };
 
 static hb_status rates_at(hb_context *context, const hb_time_change *change, size_t n,

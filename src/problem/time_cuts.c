@@ -1,11 +1,11 @@
 /* Cuts of the time span around narrow features of drift and noise.
  *
- * features.c cuts [0, T] into cells on which no function of the formulas hides anything. Cells shorter than NARROW T are
- * cut into PARTS pieces, and pieces beside them grow by 2 until they are CALM T long: a pulse that falls off like a power
- * is seen at all distances. Without narrow cells there are no cuts, and all steps are as they were.
- * Functions of t alone are searched. Where the place of a feature depends on x, it moves past every path like a feature
- * in x (step_reach.c); a callback has no formula.
- * A number to reproduce: exp(-((t - 0.3)/1e-4)^2) on [0, 0.5] has about 40 cuts, exp(-t) on [0, 5] none. */
+ * features.c cuts [0, T] into cells on which no function of the formulas hides anything. Cells
+ * shorter than NARROW T are cut into PARTS pieces, and pieces beside them grow by 2 until they are
+ * CALM T long. Without narrow cells there are no cuts. Functions of t alone are searched: what
+ * depends on x too moves past every path like a feature in x (step_reach.c).
+ * A number to reproduce: exp(-((t - 0.3)/1e-4)^2) on [0, 0.5] has about 40 cuts, exp(-t) on [0,
+ * 5] none. */
 #include "problem/time_cuts.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -16,9 +16,8 @@
 enum { PARTS = 4 };
 
 static const double NARROW = 1.0 / 24, CALM = 1.0 / 64;
-static const double UNIT =
-    1.0 / 32;                      /* of the whole tau: two of the longest steps of trajectories */
-static const double APART = 1e-13; /* of the span: closer cuts are one */
+static const double UNIT = 1.0 / 32; /* of the whole tau: two of the longest steps of paths */
+static const double APART = 1e-13;   /* of the span: closer cuts are one */
 
 static hb_status cuts_put(hb_context *context, double t, hb_time_cuts *cuts)
 {

@@ -1,8 +1,8 @@
 /* Times as one types them: "0.1, 0.5, 1", "0:2:0.1" (first:last:step) or "inf".
  *
- * A range has floor((last - first)/step + SLACK) + 1 times, first + k step; where the last of them misses
- * `last` by rounding alone it is `last` itself. A number to reproduce: 0:2:0.1 has 21 times, the last
- * one 2 exactly. */
+ * A range has floor((last - first)/step + SLACK) + 1 times, first + k step; where the last of
+ * them misses `last` by rounding alone it is `last` itself. A number to reproduce: 0:2:0.1 has
+ * 21 times, the last one 2 exactly. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/writer.h"

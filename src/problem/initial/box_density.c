@@ -1,19 +1,14 @@
 /* Densities that are known up to a factor, d <= 3: where the mass is, how much, and draws.
  *
- * Where. A cube around the origin doubles until the log-density l on its faces is DROP below its peak;
- * when that does not happen within 2^24 the density does not normalise. Then the box shrinks to the
- * lattice points within DROP of the peak, again and again, so that narrow peaks are found as well.
- * d = 1: features of the drift (features.c), inside and outside of that box, belong to it when they reach that far.
- * How much. d = 1: exp(l - peak) on adaptive panels. d = 2, 3: the midpoint rule, which converges
- * faster than any power for a smooth function that vanishes at the faces (L. N. Trefethen, J. A. C.
- * Weideman, SIAM Review 56, 2014); its points double until the sum is steady to 1e-12, and its
- * cells are as small as the
- * narrowest part of the formula, or the density is refused (exp(-((x + y - 1)/0.01)^2) was lost,
- * ln Z off by 1.7).
- * Draws. d = 1: the inverse of the panels' integral. d = 2, 3: rejection. A cell is chosen with
- * probability proportional to a bound of the density on it (the largest corner times e^MARGIN), a point
- * in it uniformly, and kept with probability density/bound, so kept points follow the density itself.
- * Attempt a of draw i uses uniforms i (d+2) .. of stream a: a draw is a function of (seed, i).
+ * Where. A cube around the origin doubles until the log-density l on its faces is DROP below its
+ * peak, up to 2^24. Then it shrinks to the lattice points within DROP of the peak, again and again.
+ * d = 1: features of the drift (features.c) that reach so far belong to it.
+ * How much. d = 1: exp(l - peak) on adaptive panels. d = 2, 3: the midpoint rule (L. N. Trefethen,
+ * J. A. C. Weideman, SIAM Review 56, 2014), doubled until steady to 1e-12, its cells as small as
+ * the narrowest part of the formula, or the density is refused.
+ * Draws. d = 1: the inverse of the panels' integral. d = 2, 3: rejection in a cell that is chosen
+ * by a bound, the largest corner times e^MARGIN. Attempt a of draw i uses uniforms i (d+2) .. of
+ * stream a.
  * A number to reproduce: l = -x^2/2 has the total sqrt(2 pi). */
 #include "base/context.h"
 #include "base/memory.h"
@@ -29,7 +24,8 @@ enum { MAX_ATTEMPTS = 10000, MOST_PROBES = 2048 };
 static const double DROP = 40, MARGIN = 0.1, FARTHEST = 0x1p24;
 static const double NARROW = 1.0 / 32; /* cells of features against the box */
 
-/* By dimension: lattice points of the search, first and last points of the sum, cells of the draws. */
+/* By dimension: lattice points of the search, first and last points of the sum, cells of the
+ * draws. */
 static const int SEARCH[4] = {0, 129, 41, 21}, FIRST[4] = {0, 0, 48, 32},
                  LAST[4] = {0, 0, 1536, 128}, CELLS[4] = {0, 0, 256, 64},
                  DEPTH[4] = {0, 0, 10, 7}; /* 2^DEPTH <= LAST */
@@ -118,12 +114,14 @@ static hb_status box_grow(hb_context *context, hb_box_density *box, double *l)
                    box->what, DROP, FARTHEST);
 }
 
-/* What features hold, of which the lattice may see nothing: their largest l, up to 2, and the hull of those near it. */
+/* What features hold, of which the lattice may see nothing: their largest l, up to 2, and the
+ * hull of those near it. */
 typedef struct probe {
     double peak, low, high;
 } probe;
 
-/* l at a border and at the middle of the cell after it. A drift that is not finite outside of the box ends there. */
+/* l at a border and at the middle of the cell after it. A drift that is not finite outside of
+ * the box ends there. */
 static hb_status probe_cell(hb_context *context, const hb_box_density *box, int k, double *l)
 {
     const double *border = box->features.borders + k;
@@ -152,7 +150,8 @@ static hb_status box_leave(hb_context *context, const hb_box_density *box, int k
     return HB_OK;
 }
 
-/* In the box only narrow cells are looked at, since the lattice sees the others; outside only where l rises again. */
+/* In the box only narrow cells are looked at, since the lattice sees the others; outside only
+ * where l rises again. */
 static hb_status probe_features(hb_context *context, const hb_box_density *box, double lattice_peak,
                                 probe *out)
 {
@@ -181,8 +180,8 @@ static hb_status probe_features(hb_context *context, const hb_box_density *box, 
     return box_leave(context, box, last, 1, least, &out->high);
 }
 
-/* The box of the lattice points within DROP of the peak and one step around, and of the features; *shrunk: was it
- * much? */
+/* The box of the lattice points within DROP of the peak and one step around, and of the
+ * features; *shrunk: was it much? */
 static void box_tighten(hb_box_density *box, int d, int m, const double *l, const probe *features,
                         int *shrunk)
 {

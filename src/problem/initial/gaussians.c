@@ -1,11 +1,13 @@
 /* Sums of Gaussians: ln p(x) = ln sum_k w_k N(x; m_k, C_k) and its gradient.
  *
- * The terms e_k = ln w_k - |L_k^-1 (x - m_k)|^2/2 - ln det L_k - (d/2) ln 2 pi are added in one pass that
- * keeps the largest so far and rescales when a larger one comes (log-sum-exp), so that p may be far below
- * the smallest double. The gradient is the mean of C_k^-1 (m_k - x) under the weights e^{e_k}. Terms below
- * e^-60 of the largest are left out. C_k is diagonal, or full (Cholesky L, row by row) when there is one.
- * Draw i takes the component that number i of one stream chooses, and d normals of another.
- * Numbers to reproduce: all but 1e-12 of the mass of N(0, s^2) is within 7.13 s; N(0, 1) at x = 2 has ln p = -2.9189385332046727, gradient -2. */
+ * The terms e_k = ln w_k - |L_k^-1 (x - m_k)|^2/2 - ln det L_k - (d/2) ln 2 pi are added in one
+ * pass that keeps the largest so far and rescales when a larger one comes (log-sum-exp), so that p
+ * may be far below the smallest double. The gradient is the mean of C_k^-1 (m_k - x) under the
+ * weights e^{e_k}. Terms below e^-60 of the largest are left out. C_k is diagonal, or full
+ * (Cholesky L, row by row) when there is one. Draw i takes the component that number i of one
+ * stream chooses, and d normals of another.
+ * Numbers to reproduce: all but 1e-12 of the mass of N(0, s^2) is within 7.13 s; N(0, 1) at x =
+ * 2 has ln p = -2.9189385332046727, gradient -2. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"

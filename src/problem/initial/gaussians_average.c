@@ -2,9 +2,9 @@
  *
  * A Gaussian convolved with a Gaussian is a Gaussian:
  *     E_{x ~ N(m,C)}[ sum_k w_k N(x; mu_k, S_k) ] = sum_k w_k N(m; mu_k, S_k + C)
- * Gradients are by m. S_k + C is diagonal when both are; else it is factored for each k (once when all S_k are
- * equal). Terms are added as in gaussians.c, relative to the largest so far.
- * Forward, a sum of Gaussians after x -> G x + p + N(0, D) is sum_k w_k N(x; G mu_k + p, G S_k G' + D).
+ * Gradients are by m. S_k + C is diagonal when both are; else it is factored for each k (once when
+ * all S_k are equal). Terms are added as in gaussians.c, relative to the largest so far. Forward, a
+ * sum of Gaussians after x -> G x + p + N(0, D) is sum_k w_k N(x; G mu_k + p, G S_k G' + D).
  * A number to reproduce: N(0,1) under N(0,1) is N(0; 0, 2) = 0.28209479177387814. */
 #include "base/linear_algebra.h"
 #include "problem/initial/initial_ops.h"
@@ -129,7 +129,8 @@ void hb_gaussians_average(const hb_problem *problem, const hb_gaussian *gaussian
 
 /* ---- the same, moved forward ---------------------------------------------------------------- */
 
-/* The lower triangle of G S_k G' + D, factored; 0 when it is not positive definite. root: (d, d). */
+/* The lower triangle of G S_k G' + D, factored; 0 when it is not positive definite. root: (d,
+ * d). */
 static int factor_moved(const hb_gaussians *g, size_t d, size_t k, const double *G, const double *D,
                         double *root, double *sum)
 {

@@ -1,6 +1,8 @@
-/* Initial densities: ln u(x,0), its gradient, a box that holds the mass, and draws, by the functions of their operations.
+/* Initial densities: ln u(x,0), its gradient, a box that holds the mass, and draws, by the
+ * functions of their operations.
  *
- * A text NAME(ARGUMENTS) is given to the operations of that name (initial_ops.h). Draw i is a function of (seed, i).
+ * A text NAME(ARGUMENTS) is given to the operations of that name (initial_ops.h). Draw i is a
+ * function of (seed, i).
  * A number to reproduce: a Gaussian of variance s^2 has all but 1e-12 of its mass within 7.13 s. */
 #include "base/context.h"
 #include "base/memory.h"

@@ -1,5 +1,5 @@
-/* problem/initial/initial_average.h: what other rooms ask of an initial density beyond heatball/problem.h: its facts, and its
- * mean under a Gaussian in closed form. */
+/* problem/initial/initial_average.h: what other rooms ask of an initial density beyond
+ * heatball/problem.h: its facts, and its mean under a Gaussian in closed form. */
 #ifndef HB_PROBLEM_INITIAL_AVERAGE_H
 #define HB_PROBLEM_INITIAL_AVERAGE_H
 
@@ -18,13 +18,14 @@ typedef struct hb_initial_facts {
 /* All 0 for a problem without an initial density. */
 const hb_initial_facts *hb_problem_initial_facts(const hb_problem *problem);
 
-/* By which part of it the smoothing of samples raises the variance of each axis; 0: they are no samples. */
+/* By which part of it the smoothing of samples raises the variance of each axis; 0: they are no
+ * samples. */
 double hb_problem_initial_smoothing(const hb_problem *problem);
 
 /* x0[d] of a start that is a point; NULL: it is none. */
 const double *hb_problem_initial_place(const hb_problem *problem);
-/* ln of the mass that an axis, 0 .. d-1, has between low and high, where the axes are independent; *known: 0 when that
- * is not known. */
+/* ln of the mass that an axis, 0 .. d-1, has between low and high, where the axes are
+ * independent; *known: 0 when that is not known. */
 hb_status hb_problem_initial_axis_mass(hb_context *context, const hb_problem *problem, int axis,
                                        double low, double high, int *known, double *log_mass);
 /* The smallest standard deviation along an axis of a part of the density; infinite: not known. */
@@ -47,8 +48,9 @@ size_t hb_initial_average_work(const hb_problem *problem);
 void hb_initial_average(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
                         double *log_value, double *gradient);
 
-/* Whether, and what, the same start is after x -> G x + shift + N(0, D): ln of the density at x and its
- * gradient[d] by x. Sums of Gaussians only. G and D are (d, d), row by row; work: hb_initial_moved_work. */
+/* Whether, and what, the same start is after x -> G x + shift + N(0, D): ln of the density at x
+ * and its gradient[d] by x. Sums of Gaussians only. G and D are (d, d), row by row; work:
+ * hb_initial_moved_work. */
 int hb_initial_moves(const hb_problem *problem);
 size_t hb_initial_moved_work(const hb_problem *problem);
 void hb_initial_moved(const hb_problem *problem, const double *G, const double *shift,

@@ -1,7 +1,8 @@
 /* A density that is a function of the user's, known up to a factor.
  *
- * In d <= 3 it is normalised numerically and drawn from its box (box_density.c). Above it is taken as it is, and
- * there is neither a box nor a draw. A number to reproduce: -x^2/2 becomes -x^2/2 - ln(2 pi)/2. */
+ * In d <= 3 it is normalised numerically and drawn from its box (box_density.c). Above it is
+ * taken as it is, and there is neither a box nor a draw. A number to reproduce: -x^2/2 becomes
+ * -x^2/2 - ln(2 pi)/2. */
 #include "base/context.h"
 #include "problem/initial/initial_ops.h"
 

@@ -1,8 +1,9 @@
 /* density(EXPR): a density in x1 .. xd (x, y, z), known up to a factor.
  *
- * A formula whose factors have one coordinate each is a product of densities on the line (initial_product.c), in any
- * dimension. Every other is normalised in d = 2, 3 by the midpoint rule in a box (box_density.c), which must agree with
- * twice the points to 1e-9; it has to be smooth there and to fall by e^-40. Where EXPR has no value the density is 0.
+ * A formula whose factors have one coordinate each is a product of densities on the line
+ * (initial_product.c), in any dimension. Every other is normalised in d = 2, 3 by the midpoint rule
+ * in a box (box_density.c), which must agree with twice the points to 1e-9; it has to be smooth
+ * there and to fall by e^-40. Where EXPR has no value the density is 0.
  * A number to reproduce: density(exp(-x^2 - x*y - y^2)) is sqrt(3)/(2 pi) in 0. */
 #include "base/context.h"
 #include "base/memory.h"

@@ -1,9 +1,11 @@
-/* A start that is a formula, in the coordinates of a transform: ln u_y(y) = ln u_x(x(y)) + sum ln b_i + ln |det L|.
+/* A start that is a formula, in the coordinates of a transform: ln u_y(y) = ln u_x(x(y)) + sum ln
+ * b_i + ln |det L|.
  *
- * It is a Gaussian when its second derivatives are constant as formulas (fingerprint.c): with H = -C^-1 their matrix
- * the mean is C times the gradient in 0. ln u_y(0) must then be what such a Gaussian has there: a formula that has
- * no value in a part of the space fails that. So exp(-log(x)^2/2)/x with the noise x is N(0, 1) in y = ln x, and walks
- * have closed forms. Else, where no axes are mixed, the formula of each axis is a density on the line in y.
+ * It is a Gaussian when its second derivatives are constant as formulas (fingerprint.c): with H =
+ * -C^-1 their matrix the mean is C times the gradient in 0. ln u_y(0) must then be what such a
+ * Gaussian has there: a formula that has no value in a part of the space fails that. So
+ * exp(-log(x)^2/2)/x with the noise x is N(0, 1) in y = ln x, and walks have closed forms. Else,
+ * where no axes are mixed, the formula of each axis is a density on the line in y.
  * A number to reproduce: product(exp(-(log(x) - 0.7)^2)/x) is N(0.7, 0.5). */
 #include "base/context.h"
 #include "base/linear_algebra.h"

@@ -1,7 +1,8 @@
 /* gaussian(mean=1 -0.5, var=0.4): one Gaussian.
  *
- * mean: 1 or d numbers, default 0; var: 1, d or d*d numbers (symmetric, row by row), default 1. A full matrix is
- * kept as its Cholesky factor. A number to reproduce: var=4 is a standard deviation of 2. */
+ * mean: 1 or d numbers, default 0; var: 1, d or d*d numbers (symmetric, row by row), default 1.
+ * A full matrix is kept as its Cholesky factor. A number to reproduce: var=4 is a standard
+ * deviation of 2. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/initial/initial_ops.h"

@@ -1,4 +1,5 @@
-/* The initial densities that have a text: one name each. X(NAME) is the operations hb_initial_NAME of initial_NAME.c. */
+/* The initial densities that have a text: one name each. X(NAME) is the operations
+ * hb_initial_NAME of initial_NAME.c. */
 #include "problem/initial/initial_ops.h"
 
 #define DENSITIES(X)                                                                               \

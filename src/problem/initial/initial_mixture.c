@@ -1,7 +1,7 @@
 /* mixture(FILE.csv): a sum of Gaussians with diagonal variances, a row of the file each.
  *
- * Columns: weight, mean_1 .. mean_d, var_1 .. var_d, or one var for all axes; weights in any scale. A number to
- * reproduce: weights 1 and 3 are shares of 0.25 and 0.75. */
+ * Columns: weight, mean_1 .. mean_d, var_1 .. var_d, or one var for all axes; weights in any
+ * scale. A number to reproduce: weights 1 and 3 are shares of 0.25 and 0.75. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/initial/initial_ops.h"

@@ -1,7 +1,8 @@
 /* problem/initial/initial_ops.h: what an initial density is to the library: a row of functions.
  *
- * A new one is a file initial_NAME.c, which defines the operations hb_initial_NAME, and its name in the list of
- * initial_list.c. Nothing else asks which density it is: other rooms ask for its facts (initial_average.h). */
+ * A new one is a file initial_NAME.c, which defines the operations hb_initial_NAME, and its name
+ * in the list of initial_list.c. Nothing else asks which density it is: other rooms ask for its
+ * facts (initial_average.h). */
 #ifndef HB_PROBLEM_INITIAL_OPS_H
 #define HB_PROBLEM_INITIAL_OPS_H
 
@@ -18,8 +19,7 @@ typedef struct hb_initial_text {
     const char *directory;               /* where relative file names start; NULL: here */
     const hb_problem_settings *settings; /* of the problem: its parameters */
     int dim;
-    char *
-        arguments; /* without blanks at its ends; NULL: there are no parentheses. May be cut up further */
+    char *arguments; /* without blanks at its ends; NULL: no parentheses. May be cut up further */
 } hb_initial_text;
 
 struct hb_initial_ops {
@@ -30,29 +30,31 @@ struct hb_initial_ops {
     /* Makes problem->initial.data from the text; what is there when it fails goes to destroy. */
     hb_status (*create)(const hb_initial_text *text, hb_problem *problem);
     void (*destroy)(hb_context *context, void *data);
-    /* ln u(x,0) and its gradient[d], always written, at one point; or at n points, gradient NULL where it is
-     * not wanted. One of the two. */
+    /* ln u(x,0) and its gradient[d], always written, at one point; or at n points, gradient NULL
+     * where it is not wanted. One of the two. */
     void (*at)(const hb_problem *problem, const double *x, double *log_density, double *gradient);
     hb_status (*evaluate)(hb_context *context, const hb_problem *problem, size_t n, const double *x,
                           double *log_density, double *gradient);
     /* A box that holds all but about 1e-12 of the mass; NULL, like draw: not to be had. */
     void (*box)(const hb_problem *problem, double *low, double *high);
-    /* Draws first .. first+n-1 of seed: draw i has numbers i d .. i d + d-1 of HB_STREAM_START_VALUES and number i
-     * of HB_STREAM_START_CHOICE. */
+    /* Draws first .. first+n-1 of seed: draw i has numbers i d .. i d + d-1 of
+     * HB_STREAM_START_VALUES and number i of HB_STREAM_START_CHOICE. */
     hb_status (*draw)(hb_context *context, const hb_problem *problem, uint64_t seed, uint64_t first,
                       size_t n, double *x);
     /* hb_initial_average and hb_initial_moved; NULL: no closed form. */
     void (*average)(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
                     double *log_value, double *gradient);
-    /* Adds ln u(x,0), normalised, as a node of a graph with the variables x1 .. xd; NULL: it has no formula. It has no
-     * value where u is 0. */
+    /* Adds ln u(x,0), normalised, as a node of a graph with the variables x1 .. xd; NULL: it has
+     * no formula. It has no value where u is 0. */
     hb_status (*formula)(const hb_problem *problem, hb_graph *graph, hb_node *log_density);
-    /* ln of the mass that axis 0 .. d-1 has between low and high, for independent axes; NULL: not known. */
+    /* ln of the mass that axis 0 .. d-1 has between low and high, for independent axes; NULL:
+     * not known. */
     hb_status (*axis_mass)(hb_context *context, const hb_problem *problem, int axis, double low,
                            double high, double *log_mass);
     /* The smallest standard deviation along an axis of a part of the density; NULL: not known. */
     double (*narrowest)(const hb_problem *problem, int axis);
-    /* The largest ln u along an axis, for independent axes that have no closed form; NULL: not known. */
+    /* The largest ln u along an axis, for independent axes that have no closed form; NULL: not
+     * known. */
     double (*most)(const hb_problem *problem, int axis);
     /* The place of a start that is a single point, x0[d]; NULL: it is none. */
     const double *(*place)(const hb_problem *problem);
@@ -75,7 +77,8 @@ char *hb_text_piece(char **rest);
 /* Numbers by blanks; *values[*count] is to be released. what opens the message. */
 hb_status hb_text_numbers(hb_context *context, const char *what, const char *text, size_t *count,
                           double **values);
-/* The table [rows][columns] of the file that the arguments name, to be released with hb_context_release. */
+/* The table [rows][columns] of the file that the arguments name, to be released with
+ * hb_context_release. */
 hb_status hb_initial_read_file(const hb_initial_text *text, uint64_t *rows, uint64_t *columns,
                                double **values);
 /* bytes of zeros as problem->initial.data, by hb_allocate. */
@@ -97,7 +100,8 @@ typedef struct hb_gaussians {
 /* Room for count means, and for the standard deviations: one row of them when they are shared. */
 hb_status hb_gaussians_create(hb_context *context, hb_problem *problem, size_t count, int shared,
                               hb_gaussians **out);
-/* From means, variances and weights (any scale; NULL: equal) to the logarithms and sums that follow. */
+/* From means, variances and weights (any scale; NULL: equal) to the logarithms and sums that
+ * follow. */
 hb_status hb_gaussians_prepare(hb_context *context, int dim, const double *weights,
                                hb_gaussians *gaussians);
 /* component[n] of the draws first .. first+n-1, n <= HB_CHOICE_BLOCK. */
@@ -121,16 +125,16 @@ double hb_gaussians_narrowest(const hb_problem *problem, int axis);
     .box = hb_gaussians_box, .draw = (drawing), .average = hb_gaussians_average,                   \
     .moved = hb_gaussians_moved
 
-/* ---- densities that are known up to a factor, d <= 3: the beginning of the data of such a density ---- */
+/* ---- densities that are known up to a factor, d <= 3: the beginning of the data of such a
+ * density ---- */
 
 typedef struct hb_box_density {
     const hb_problem *problem;
     /* ln u without the normalisation; gradient may be NULL */
     hb_status (*raw)(hb_context *context, const hb_problem *problem, size_t n, const double *x,
                      double *log_density, double *gradient);
-    const char *what; /* for messages: "stationary density" */
-    const hb_graph
-        *graph; /* d = 2, 3: of a formula that has all narrow parts of it; NULL: not known */
+    const char *what;      /* for messages: "stationary density" */
+    const hb_graph *graph; /* d = 2, 3: of a formula that has all narrow parts; NULL: not known */
     int n_nodes;
     const hb_node *nodes;   // (n_nodes), n_nodes <= 3
     double steady;          /* to which twice the points must agree in d = 2, 3; 0: 1e-4 */
@@ -145,8 +149,8 @@ typedef struct hb_box_density {
     double *table;          // (cells^d), sums of the bounds of the cells
 } hb_box_density;
 
-/* d = 1: finds the features of exp(int F), F the drift on an axis, 0 .. d-1; none for a callback. Once there is a box,
- * those in the box when not all are known. */
+/* d = 1: finds the features of exp(int F), F the drift on an axis, 0 .. d-1; none for a
+ * callback. Once there is a box, those in the box when not all are known. */
 hb_status hb_box_density_features(hb_context *context, const hb_problem *problem, int axis,
                                   hb_box_density *box);
 /* Finds the box and the peak. */

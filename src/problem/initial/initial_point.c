@@ -1,9 +1,9 @@
-/* point(1 -0.5): all mass in one point x0; d numbers by blanks, or one for all. The result is the density of the
- * transition from x0.
+/* point(1 -0.5): all mass in one point x0; d numbers by blanks, or one for all. The result is the
+ * density of the transition from x0.
  *
- * It has no density at time 0. Its mean under N(m, C) is N(x0; m, C), and after x -> G x + c + N(0, D) it is
- * N(G x0 + c, D): a Gaussian of variance 0. A number to reproduce: Brownian motion from point(0) has the density
- * (2 pi t)^(-d/2) in 0. */
+ * It has no density at time 0. Its mean under N(m, C) is N(x0; m, C), and after x -> G x + c +
+ * N(0, D) it is N(G x0 + c, D): a Gaussian of variance 0. A number to reproduce: Brownian motion
+ * from point(0) has the density (2 pi t)^(-d/2) in 0. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/initial/initial_ops.h"

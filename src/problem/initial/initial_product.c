@@ -1,8 +1,10 @@
-/* product(EXPR): independent axes, each with the density EXPR in x up to a factor; or one EXPR for each axis, by commas.
+/* product(EXPR): independent axes, each with the density EXPR in x up to a factor; or one EXPR for
+ * each axis, by commas.
  *
  *     ln u(x,0) = sum_j [ln EXPR_j(x_j) - ln Z_j],   Z_j = int EXPR_j   (line_density.c)
- * Where EXPR has no value (log(x), sqrt(x) for x < 0) the density is 0. Draws are the inverse of the integral, draw i of
- * axis j from number i d + j of its stream. A number to reproduce: product(exp(-abs(x))) is 1/4 in 0 in the plane. */
+ * Where EXPR has no value (log(x), sqrt(x) for x < 0) the density is 0. Draws are the inverse of
+ * the integral, draw i of axis j from number i d + j of its stream. A number to reproduce:
+ * product(exp(-abs(x))) is 1/4 in 0 in the plane. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/initial/line_product.h"

@@ -1,7 +1,8 @@
 /* samples(FILE.npy): rows of d numbers, each as likely as the others.
  *
- * Draws are the samples themselves. Where a density is needed a Gaussian of Scott's width is put on each:
- * sd_j n^(-1/(d+4)) on axis j (D. W. Scott, Multivariate Density Estimation, 1992, section 6.3).
+ * Draws are the samples themselves. Where a density is needed a Gaussian of Scott's width is put on
+ * each: sd_j n^(-1/(d+4)) on axis j (D. W. Scott, Multivariate Density Estimation, 1992, section
+ * 6.3).
  * A number to reproduce: 100 samples on a line of variance 4 get 2 * 100^(-1/5). */
 #include "base/context.h"
 #include "problem/initial/initial_ops.h"

@@ -1,11 +1,11 @@
 /* stationary: the density that a gradient drift does not change.
  *
- * For f = -grad V and constant g the density exp(-V/(g^2/2)) does not change in time, and its score is
- * the normalised drift F itself. ln u up to a constant comes from
+ * For f = -grad V and constant g the density exp(-V/(g^2/2)) does not change in time, and its score
+ * is the normalised drift F itself. ln u up to a constant comes from
  *     a potential:         -V(x)/(g^2/2)
  *     d = 1:               int F dx on adaptive panels (stationary_density.c)
- *     d = 2, 3:            the line integral int_0^1 F(s x).x ds from the origin, by Gauss rules of 16
- *                          nodes on 1, 2, 4, ... pieces until two agree to 1e-13
+ *     d = 2, 3:            the line integral int_0^1 F(s x).x ds from the origin, by Gauss rules of
+ *                          16 nodes on 1, 2, 4, ... pieces until two agree to 1e-13
  * The constant is found in box_density.c. H. Risken, The Fokker-Planck Equation, 1989, section 5.2.
  * A number to reproduce: f = -1.7 x, g = 1 has variance 1/3.4. */
 #include "ball/quadrature.h"

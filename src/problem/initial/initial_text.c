@@ -1,7 +1,7 @@
 /* The texts of initial densities: pieces, numbers, files.
  *
- * Numbers are separated by blanks, arguments by commas. A relative file name starts at the directory that is
- * given. To reproduce: "1 -0.5" are two numbers in every locale. */
+ * Numbers are separated by blanks, arguments by commas. A relative file name starts at the
+ * directory that is given. To reproduce: "1 -0.5" are two numbers in every locale. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/writer.h"

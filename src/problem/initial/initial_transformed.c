@@ -1,9 +1,10 @@
 /* A start that is given in x, in the coordinates y of a transform: u_y(y) = u_x(x(y)) |dx/dy|.
  *
- * Sums of Gaussians stay such sums where the transform is a matrix: means L^-1 m, deviations s_i/L_ii when L is diagonal,
- * the factor L^-1 C of a single one. Every other start is asked in x, and what comes back is carried over; closed forms
- * under Gaussians too: with x = L y, N(y; m, C) is N(x; L m, L C L') in x.
- * The mass must lie in the domain of the transform: the box of all but 1e-12 of it is looked at.
+ * Sums of Gaussians stay such sums where the transform is a matrix: means L^-1 m, deviations
+ * s_i/L_ii when L is diagonal, the factor L^-1 C of a single one. Every other start is asked in x,
+ * and what comes back is carried over; closed forms under Gaussians too: with x = L y, N(y; m, C)
+ * is N(x; L m, L C L') in x. The mass must lie in the domain of the transform: the box of all but
+ * 1e-12 of it is looked at.
  * A number to reproduce: N(2, 0.25) with the noise 0.5 is N(4, 1) in y. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -196,7 +197,8 @@ static hb_status take_gaussians(hb_context *context, hb_problem *problem, const 
 
 /* ---- entering ---- */
 
-/* Whether the box of the mass lies in the domain; its first axis that does not is reported when it must. */
+/* Whether the box of the mass lies in the domain; its first axis that does not is reported when
+ * it must. */
 static hb_status transformed_check_domain(hb_context *context, const hb_problem *problem, int must,
                                           int *inside)
 {
@@ -283,7 +285,8 @@ static hb_status transformed_wrap(hb_context *context, hb_problem *problem, doub
     return HB_OK;
 }
 
-/* A formula may go on beyond the domain, where the process that is solved does not live: draws tell. */
+/* A formula may go on beyond the domain, where the process that is solved does not live: draws
+ * tell. */
 static hb_status check_draws(hb_context *context, const hb_problem *problem)
 {
     const size_t d = (size_t)problem->dim, n = 1 + MOST_CHECKED / d;

@@ -2,9 +2,10 @@
  *
  * Its mean under N(m, C), C diagonal with the roots c_j, P the normal distribution function:
  *     E = prod_j [ P((high_j - m_j)/c_j) - P((low_j - m_j)/c_j) ]/(high_j - low_j)
- * written with erfc on the side where both arguments have one sign, so that no digits are lost far from the
- * box; the gradient is by m. A box that is narrow against c is averaged by Gauss's rule: a difference of two
- * values of erfc would lose the digits. A number to reproduce: uniform(-1 1) has the density 1/2 in 0. */
+ * written with erfc on the side where both arguments have one sign, so that no digits are lost
+ * far from the box; the gradient is by m. A box that is narrow against c is averaged by Gauss's
+ * rule: a difference of two values of erfc would lose the digits. A number to reproduce:
+ * uniform(-1 1) has the density 1/2 in 0. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/initial/initial_ops.h"

@@ -1,15 +1,14 @@
-/* A density on the line, known up to a factor: where its mass is, how much, and the inverse of its integral.
+/* A density on the line, known up to a factor: where its mass is, how much, and its quantiles.
  *
- * Places. The line is looked at along rays x = e +- exp(v), v in steps of 1/32, from 0 first and then from every place
- * e that was found: a zero of an argument at which the formula is not smooth (drift_facts.c: the 0 of |x|, the 1 of
- * max(0, 1 - x^2), the end of a log), by bisection, and a peak that is narrow against the steps. Rays see all sizes
- * alike, so tails as heavy as 1e300 and peaks as narrow as 1e-12 at such places are found; those elsewhere at the
- * borders of narrow cells of the formula (features.c).
- * Mass. The places cut the line into pieces, and each piece its middle into two rays. On a ray
+ * Places. The line is looked at along rays x = e +- exp(v), v in steps of 1/32, from 0 and from
+ * every place e that is found: zeros of arguments at which the formula is not smooth, by bisection,
+ * and narrow peaks; others at the borders of narrow cells (features.c). So tails as heavy as 1e300
+ * are seen.
+ * Mass. The places, and the middles between them, cut the line into rays. On each
  *     int u dx = int exp(ln u(e +- exp(v)) + v) dv
- * by adaptive panels (panels.c) where the integrand is within e^-45 of its peak: heavy tails and poles of u at e that
- * have a mass both fall exponentially in v. Below the smallest v that rounding lets x see, a pole goes on as the power
- * that it has there. What does not fall has no finite mass and is refused.
+ * by adaptive panels (panels.c) where the integrand is within e^-45 of its peak. Below the smallest
+ * v that rounding lets x see, a pole goes on as a power. What does not fall has no finite mass and
+ * is refused.
  * A number to reproduce: 1/(1 + x^2) has the mass pi. */
 #include "problem/initial/line_density.h"
 #include "ball/quadrature.h"
@@ -516,8 +515,8 @@ hb_status hb_line_density_quantile(hb_context *context, const hb_line_density *l
     return HB_OK;
 }
 
-/* The mass between distances a < b of a ray's end; 0 <= a. Without the ray's sides it is a Gauss rule in ln of the
- * distance, in pieces of PIECE at most, so that deep tails keep their digits. */
+/* The mass between distances a < b of a ray's end; 0 <= a. Without the ray's sides it is a Gauss
+ * rule in ln of the distance, in pieces of PIECE at most, so that deep tails keep their digits. */
 static hb_status mass_on(hb_context *context, const hb_line_density *line, const ray *r, double a,
                          double b, double *mass)
 {

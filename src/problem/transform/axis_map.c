@@ -4,10 +4,10 @@
  *     b = x - c                  y = ln(x - c), or -ln(c - x) below c
  *     b = w^2 - (x - c)^2        y = artanh((x - c)/w)/w
  *     b = sqrt(w^2 + (x-c)^2)    y = arsinh((x - c)/w)
- * Every other noise that lies between two positive numbers has it as a table (axis_table.c).
- * Of sqrt(x - c), sqrt(x (1 - x)) and the like y ends at a finite value where b vanishes: an attainable boundary. Formulas are
- * recognised by their fingerprints: b is a line when b'' is 0, a parabola when b''' is.
- * J. Lamperti, J. Math. Anal. Appl. 9 (1964) 379.
+ * Every other noise that lies between two positive numbers has it as a table (axis_table.c). Of
+ * sqrt(x - c), sqrt(x (1 - x)) and the like y ends at a finite value where b vanishes: an
+ * attainable boundary. Formulas are recognised by their fingerprints: b is a line when b'' is 0, a
+ * parabola when b''' is. J. Lamperti, J. Math. Anal. Appl. 9 (1964) 379.
  * A number to reproduce: the noise 0.3 x has y = ln x, and x = 2 is y = 0.693147. */
 #include "problem/transform/axis_map.h"
 #include "base/context.h"

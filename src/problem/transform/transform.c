@@ -2,10 +2,12 @@
  *
  *     z_i = int dx_i/b_i,   y = L^-1 z,   ln u_x = ln u_y - sum ln b_i - ln |det L|
  *     score_z = L^-T score_y,   score_x,i = (score_z,i - b_i'(x_i))/b_i(x_i)
- * The errors of the components of score_y may hang together in any way, so that the error of score_z,i is bounded by
- * sum_j |L^-T|_ij e_j. The divergence is, q_i = L^-1 e_i/b_i being the direction in y of axis i of x,
+ * The errors of the components of score_y may hang together in any way, so that the error of
+ * score_z,i is bounded by sum_j |L^-T|_ij e_j. The divergence is, q_i = L^-1 e_i/b_i being the
+ * direction in y of axis i of x,
  *     div_x score_x = sum_i q_i' (d score_y/dy) q_i - sum_i (score_x,i b_i' + b_i'')/b_i.
- * A number to reproduce: y = ln x, u_y = N(0, 1): at x = 2 ln u_x = -1.1591646 - ln 2, score_x = (-ln 2 - 1)/2. */
+ * A number to reproduce: y = ln x, u_y = N(0, 1): at x = 2 ln u_x = -1.1591646 - ln 2, score_x =
+ * (-ln 2 - 1)/2. */
 #include "problem/transform/transform.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"

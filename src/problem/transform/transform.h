@@ -1,7 +1,9 @@
-/* problem/transform/transform.h: the coordinates y in which a problem's noise is the same in all directions.
+/* problem/transform/transform.h: the coordinates y in which a problem's noise is the same in all
+ * directions.
  *
- * x_i = X_i(z_i) axis by axis (axis_map.h), z = L(t) y with a lower triangular L. A problem that has a transform is
- * given and answered in x; its drift, its initial density and all methods live in y. */
+ * x_i = X_i(z_i) axis by axis (axis_map.h), z = L(t) y with a lower triangular L. A problem that
+ * has a transform is given and answered in x; its drift, its initial density and all methods
+ * live in y. */
 #ifndef HB_PROBLEM_TRANSFORM_H
 #define HB_PROBLEM_TRANSFORM_H
 
@@ -42,18 +44,20 @@ hb_status hb_transform_to_x(hb_context *context, const hb_transform *transform, 
 /* What densities lose from y to x: ln u_x = ln u_y - volume[n], at y[n][dim]. */
 hb_status hb_transform_volume(hb_context *context, const hb_transform *transform, double t,
                               size_t n, const double *y, double *volume);
-/* score[n][dim], in place, from y to x; error[n][dim] (NULL: none) as a bound: the sum of what each part may do. */
+/* score[n][dim], in place, from y to x; error[n][dim] (NULL: none) as a bound: the sum of what
+ * each part may do. */
 hb_status hb_transform_score(hb_context *context, const hb_transform *transform, double t, size_t n,
                              const double *x, double *score, double *error);
 /* The same the other way, for gradients of ln u_x at x: gradient of ln u_y. */
 hb_status hb_transform_score_to_y(hb_context *context, const hb_transform *transform, double t,
                                   size_t n, const double *x, double *score);
-/* The same of a transform that does not move: a direction v[dim] at x[dim], in place, from x to y; L^-T v, in place; and what
- * the divergence of a score loses from y to x besides. */
+/* The same of a transform that does not move: a direction v[dim] at x[dim], in place, from x to
+ * y; L^-T v, in place; and what the divergence of a score loses from y to x besides. */
 void hb_transform_vector_to_y(const hb_transform *transform, const double *x, double *v);
 void hb_transform_covector_to_z(const hb_transform *transform, double *v);
 double hb_transform_bend(const hb_transform *transform, const double *x, const double *score);
-/* A box of y that holds all images of the box low .. high of x at time t; ends outside of the domain are infinite. */
+/* A box of y that holds all images of the box low .. high of x at time t; ends outside of the
+ * domain are infinite. */
 hb_status hb_transform_box_to_y(hb_context *context, const hb_transform *transform, double t,
                                 const double *low, const double *high, double *y_low,
                                 double *y_high);

@@ -1,11 +1,11 @@
 /* Which noise is it? The graph decides.
  *
- *     G = diag(b_i(x_i)) M(t), L L' = M M'     one noise g(t) in y (transform_find.c), the drift in y (transform_drift.c)
+ *     G = diag(b_i(x_i)) M(t), L L' = M M'     one noise g(t) in y (transform_find.c)
  *     the same without such an L               a matrix in z: HB_NOISE_MATRIX
  *     else                                     a field of matrices in x: HB_NOISE_FIELD
- * and the problem gets its drift, its noise and its transform in those coordinates. A drift that is a callback has them where
- * L is a matrix of numbers.
- * A problem with `unit` gets coordinates in which its noise is sqrt(2), so that tau = t: 2 L L' = M M', also for one number.
+ * and the problem gets its drift, its noise and its transform in those coordinates. A drift that is
+ * a callback has them where L is a matrix of numbers. A problem with `unit` gets coordinates in
+ * which its noise is sqrt(2), so that tau = t: 2 L L' = M M', also for one number.
  * A number to reproduce: the noise "0.5, 0.5" needs no transform. */
 #include "base/context.h"
 #include "base/memory.h"
@@ -184,7 +184,8 @@ static hb_status build_field(hb_transform_building *b)
     return transform_take_drift(b, &b->typed.graph, b->f);
 }
 
-/* The drift is a function of the user's: y where L is a matrix of numbers, else x with the noise as it is. */
+/* The drift is a function of the user's: y where L is a matrix of numbers, else x with the noise
+ * as it is. */
 static hb_status build_callback(hb_transform_building *b, hb_noise_kind kind)
 {
     hb_problem *problem = b->problem;

@@ -1,8 +1,9 @@
 /* A drift that is a function of the user's, in the coordinates y = L^-1 x of a constant transform.
  *
  *     f_y = L^-1 f(L y, t),     df_y/dy = L^-1 J L
- * The wrapper is itself a callback, so that differences, locks and declared facts are those of drift_callback.c.
- * A gradient in x is none in y unless L L' is a multiple of the identity, which has no transform: that fact is dropped.
+ * The wrapper is itself a callback, so that differences, locks and declared facts are those of
+ * drift_callback.c. A gradient in x is none in y unless L L' is a multiple of the identity, which
+ * has no transform: that fact is dropped.
  * A number to reproduce: f = -x with L = diag(0.5, 2) is f_y = -y. */
 #include "base/context.h"
 #include "base/linear_algebra.h"

@@ -2,8 +2,8 @@
  *
  * z_i = int dx_i/b_i has the drift f_i/b_i - b_i'/2 (M M')_ii (Ito), and z = L(t) y
  *     dy = L^-1 (f_z(L y, t) - L'(t) y) dt + dW
- * A component whose second derivatives are 0 as formulas, and which has no kinks, is written as c(t) + A(t) y, so that it
- * is seen to be linear: f = a x with noise s x is a - s^2/2 in y = ln x.
+ * A component whose second derivatives are 0 as formulas, and which has no kinks, is written as
+ * c(t) + A(t) y, so that it is seen to be linear: f = a x with noise s x is a - s^2/2 in y = ln x.
  * A number to reproduce: f = 0.5 x, G = x has F_y = 0: 0.5 - 0.5. */
 #include "base/context.h"
 #include "base/memory.h"
@@ -136,7 +136,8 @@ static hb_status is_affine(const hb_transform_building *b, hb_node f, int *yes)
     return HB_OK;
 }
 
-/* c(t) + sum A_j(t) y_j, from the values at y = 0; the component stays as it is where these are not finite. */
+/* c(t) + sum A_j(t) y_j, from the values at y = 0; the component stays as it is where these are
+ * not finite. */
 static hb_status write_affine(hb_transform_building *b, hb_node *origin, hb_node *f)
 {
     hb_graph *to = b->to;

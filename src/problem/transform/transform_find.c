@@ -1,11 +1,11 @@
-/* A noise taken apart: G = diag(b_i(x_i)) M(t), and coordinates y in which it is the same in all directions.
+/* A noise taken apart: G = diag(b_i(x_i)) M(t), and coordinates y in which it is isotropic.
  *
  * Row i may depend on x_i and t alone, and all its entries must have the same part b_i in x_i:
- * dG_ik/dx_i b_i - G_ik b_i' = 0 as a formula. Axis i gets z_i = int dx_i/b_i (axis_map.c), and z = L(t) y, L L' = M M':
+ * dG_ik/dx_i b_i - G_ik b_i' = 0 as a formula. Axis i gets z_i = int dx_i/b_i (axis_map.c), and
+ * z = L(t) y, L L' = M M':
  *     M constant, or M = M_0 g(t)       L from M_0, and the noise g(t)
- *     M(t), d <= MOST_MOVING            L(t) as formulas, where its diagonal is proved not to vanish
- *     else, and where rank M < d, or a linear drift would be far steeper in y:
- *                                       no transform for z: the noise stays a matrix (HB_NOISE_MATRIX)
+ *     M(t), d <= MOST_MOVING            L(t) as formulas, where its diagonal cannot vanish
+ *     else, rank M < d, or y too steep  no transform for z: the noise stays a matrix
  * L is M itself when that is lower triangular, else the factor of Cholesky.
  * A number to reproduce: "0.6, 0.8; -0.8, 0.6" has L = I. */
 #include "base/context.h"
@@ -21,8 +21,7 @@
 static const double STEEP = 5; /* times: a linear drift that y makes so much steeper loses digits */
 static const double MOST_STEEP = 100; /* the same where there is no other way than y */
 enum { MOST_MOVING = 8, TIME_CELLS = 256 };
-static const double LEAST_PIVOT =
-    1e-12; /* of M M', relative to its diagonal: below, its rank counts as less */
+static const double LEAST_PIVOT = 1e-12; /* of M M', relative to its diagonal: below, rank < d */
 
 /* ---- small things ---- */
 
@@ -68,8 +67,8 @@ static hb_status part_in_x(const hb_transform_building *b, int row, hb_node *out
     return HB_OK;
 }
 
-/* Whether a/part does not depend on a variable: a' part - a part' = 0, `slope` being part'. Derivatives do not tell
- * where one of them has kinks or jumps, unless a = c part. */
+/* Whether a/part does not depend on a variable: a' part - a part' = 0, `slope` being part'.
+ * Derivatives do not tell where one of them has kinks or jumps, unless a = c part. */
 static hb_status ratio_is_constant(const hb_transform_building *b, hb_graph *graph, hb_node a,
                                    hb_node part, hb_node slope, int variable, int *yes)
 {
@@ -414,7 +413,8 @@ static double turned_size(size_t d, const double *L, double *A)
     return size;
 }
 
-/* Uneven noise, as 1e-6 and 1, may make a gentle linear drift steep in y: it is solved with its matrix in x then. */
+/* Uneven noise, as 1e-6 and 1, may make a gentle linear drift steep in y: it is solved with its
+ * matrix in x then. */
 static hb_status transform_is_steep(hb_transform_building *b, int *yes)
 {
     const int d = b->d;

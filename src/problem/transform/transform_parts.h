@@ -1,4 +1,5 @@
-/* problem/transform/transform_parts.h: what the files that make a transform share: a noise taken apart, and the drift in y. */
+/* problem/transform/transform_parts.h: what the files that make a transform share: a noise taken
+ * apart, and the drift in y. */
 #ifndef HB_PROBLEM_TRANSFORM_PARTS_H
 #define HB_PROBLEM_TRANSFORM_PARTS_H
 
@@ -26,15 +27,15 @@ typedef struct hb_transform_building {
     hb_node g;    /* of `to` */
 } hb_transform_building;
 
-/* transform_find.c: the coordinate of each axis (*field: the noise cannot be taken apart); M(t) in `to`; then L, g, and what
- * the noise of y is. */
+/* transform_find.c: the coordinate of each axis (*field: the noise cannot be taken apart); M(t)
+ * in `to`; then L, g, and what the noise of y is. */
 hb_status hb_transform_read_axes(hb_transform_building *b, int *field);
 hb_status hb_transform_read_matrix(hb_transform_building *b);
 hb_status hb_transform_find_coordinates(hb_transform_building *b, hb_noise_kind *kind);
 hb_node hb_transform_product_of_rows(const hb_transform_building *b, int i, int j); /* (M M')_ij */
 
-/* transform_drift.c: the drift of z as formulas out[d] in y (or in z itself), x[d] scratch; from it that of y, in place; and
- * components that are linear written so, origin[d] scratch. */
+/* transform_drift.c: the drift of z as formulas out[d] in y (or in z itself), x[d] scratch; from
+ * it that of y, in place; and components that are linear written so, origin[d] scratch. */
 hb_status hb_transform_drift_of_z(hb_transform_building *b, int with_matrix, hb_node *x,
                                   hb_node *out);
 hb_status hb_transform_drift_of_y(hb_transform_building *b, hb_node *f);
