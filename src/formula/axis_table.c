@@ -79,8 +79,7 @@ static double step_from(const hb_axis_table *t, double from, double h)
 
 /* ---- one cell ---- */
 
-/* The polynomial of degree 7 in s = 0 .. 1 from value and three derivatives (by y) at both ends,
- * h long. */
+/* The polynomial of degree 7 in s = 0 .. 1 from value and three derivatives (by y) at both ends. */
 static void table_fit(double h, const double *left, const double *right, double *c)
 {
     double a[4], e[4], scale = 1;
@@ -209,8 +208,7 @@ static hb_status inverse_noise(void *user, size_t n, const double *s, double *ou
     return HB_OK;
 }
 
-/* A side without panels, of a noise that they do not resolve, is straight from the end of the
- * table on. */
+/* A side without panels, of a noise that they do not resolve, is straight beyond the table. */
 static hb_status tabulate_far(hb_axis_table *t, far_side *far, double sign)
 {
     *far = (far_side){.table = t, .sign = sign, .y = t->cells * t->h};

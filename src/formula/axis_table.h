@@ -6,9 +6,8 @@
 
 typedef struct hb_axis_table hb_axis_table;
 
-/* Of the noise b/b(center), where b has one variable, y = 0 at the center. *found 0: b is not
- * proved to lie between two positive numbers on the whole line, or is not smooth enough for a
- * table. */
+/* Of the noise b/b(center), where b has one variable; y = 0 at the center. *found 0: b is not
+ * proved to lie between two positive numbers, or is not smooth enough. */
 hb_status hb_axis_table_create(hb_context *context, hb_graph *graph, hb_node noise, double center,
                                hb_axis_table **out, int *found);
 void hb_axis_table_destroy(hb_context *context, hb_axis_table *table);

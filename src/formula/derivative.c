@@ -60,8 +60,7 @@ static hb_status memo_remember(hb_graph *graph, hb_node node, int variable, hb_n
     return HB_OK;
 }
 
-/* Between two derivatives the memory may be emptied, so that it never outgrows the graph by much.
- * */
+/* Between two derivatives the memory may be emptied, so that it does not outgrow the graph. */
 static hb_status prepare_memo(hb_graph *graph)
 {
     hb_derivative_memo *memo = &graph->memo;
@@ -146,8 +145,7 @@ static hb_node power_rule(hb_graph *g, hb_node a, int exponent, hb_node da)
     return rule_times(g, rule_times(g, rule_number(g, exponent), reduced), da);
 }
 
-/* The derivative of a node from those of its operands; nodes are copied, since the array may move.
- * */
+/* The derivative of a node from those of its operands; a copy, since the array may move. */
 static hb_node rule_of_node(hb_graph *g, hb_node self, hb_node da, hb_node db, hb_node dc)
 {
     const hb_graph_node node = g->nodes[self];

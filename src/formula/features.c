@@ -232,8 +232,7 @@ static double features_middle(const search *s, double low, double high)
     return s->curved ? sinh(0.5 * (asinh(low) + asinh(high))) : 0.5 * (low + high);
 }
 
-/* The zero of argument k, which rises or falls, on the cell; NaN: there is none, or it is at an
- * end. */
+/* The zero of argument k, which rises or falls, on the cell; NaN: none, or at an end. */
 static double zero_of(search *s, int k, double low, double high)
 {
     double a = low, b = high;
@@ -274,8 +273,7 @@ static double features_cut(search *s, double low, double high)
     return NAN;
 }
 
-/* Drops functions that are not seen even at single values of the variable: the others decide
- * them. */
+/* Drops functions that are not seen even at single values of the variable. */
 static void drop_undetermined(search *s, double low, double high)
 {
     int unseen[MAX_RULES] = {0}, kept = 0, zero;

@@ -160,8 +160,7 @@ static uint64_t field_select(uint64_t condition, uint64_t yes, uint64_t no)
     return field_add(no, field_times(condition, field_add(yes, field_negate(no))));
 }
 
-/* (first + second s^2)/(1 + bottom s^2), the form of all functions in the half angle but the odd
- * ones. */
+/* (first + second s^2)/(1 + bottom s^2), the form of even functions in the half angle. */
 static uint64_t by_half(uint64_t s, uint64_t first, uint64_t second, uint64_t bottom)
 {
     const uint64_t square = field_times(s, s);

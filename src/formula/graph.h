@@ -75,8 +75,7 @@ typedef struct hb_parameter {
     double value;
 } hb_parameter;
 
-/* Results of differentiation: (node, variable) -> node, open addressing, node + 1 so that 0 is
- * free. */
+/* Derivatives: (node, variable) -> node, open addressing, node + 1 so that 0 is free. */
 typedef struct hb_derivative_memo {
     int *slots; // (capacity, 3)
     size_t capacity, count;

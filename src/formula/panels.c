@@ -97,8 +97,9 @@ static double panel_tail(const panel *p)
     return fabs(p->c[DEGREE]) + fabs(p->c[DEGREE - 1]) + fabs(p->c[DEGREE - 2]);
 }
 
-/* What samples tell of a panel: the range of |y|, and what the rounding of s makes of the
- * largest slope. */
+/* What samples tell of a panel: the range of 
+ * y
+ * , and the largest slope times the rounding of s. */
 typedef struct shown {
     double least, most, rounding;
 } shown;
@@ -135,9 +136,8 @@ static hb_status panels_sample(hb_context *context, const hb_panels *panels, pan
     return HB_OK;
 }
 
-/* Wants h inside the panel to be nearly constant in factor, and resolved; else it has to be cut.
- * tail_before is the tail of the panel that this one was cut from, largest the largest value so
- * far. */
+/* Wants h on the panel to be nearly constant in factor, and resolved; else it has to be cut.
+ * tail_before: of the panel that this one was cut from; largest: the largest value so far. */
 static hb_status panels_judge(hb_context *context, const hb_panels *panels, const panel *p,
                               const shown *y, double tail_before, double largest, double span,
                               int *cut)

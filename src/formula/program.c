@@ -17,8 +17,7 @@ enum { LONGEST_BLOCK = 256, SHORTEST_BLOCK = 16 };
 
 /* ---- the order of nodes ---- */
 
-/* A compiler's working data; arrays per node are as long as the graph may grow while powers are
- * split. */
+/* A compiler's working data; arrays per node grow with the graph while powers are split. */
 typedef struct compiler {
     hb_graph *graph;
     hb_program *program;
@@ -188,8 +187,7 @@ static hb_instruction *lone_product(hb_program *program, const int *uses, const 
     return product->op == HB_OP_MULTIPLY ? product : NULL;
 }
 
-/* a b + c, a b - c and c - a b become one instruction each; the factor that may be a number is a.
- * */
+/* a b + c, a b - c and c - a b become one instruction each; the factor that may be scalar is a. */
 static void program_fuse(hb_program *program, const int *uses, const int *maker)
 {
     for (int i = 0; i < program->n_code; i++) {

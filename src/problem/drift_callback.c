@@ -65,8 +65,7 @@ static hb_status callback_call(hb_context *context, const hb_drift *drift, const
     return HB_OK;
 }
 
-/* shifted[d][6][d]: x with its coordinate j moved by +h, -h, +h/2, -h/2, +h/4, -h/4.
- * times[d][6]: t. */
+/* shifted[d][6][d]: x with coordinate j moved by +-h, +-h/2, +-h/4; times[d][6]: t. */
 static void shift_point(size_t d, const double *x, double t, double *shifted, double *times)
 {
     static const double moves[SHIFTS] = {1, -1, 0.5, -0.5, 0.25, -0.25};

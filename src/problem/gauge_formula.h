@@ -8,8 +8,7 @@
 typedef struct hb_gauge_formula hb_gauge_formula;
 
 /* *out is NULL where there is none: the drift is no formula, no gradient, depends on tau, has
- * kinks or jumps, or its derivatives are too many. It may be used as long as the problem lives,
- * by several threads. */
+ * kinks or jumps, or too many derivatives. Threads may share it as long as the problem lives. */
 hb_status hb_gauge_formula_create(hb_context *context, const hb_problem *problem,
                                   hb_gauge_formula **out);
 void hb_gauge_formula_destroy(hb_gauge_formula *formula); /* NULL is fine */

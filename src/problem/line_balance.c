@@ -191,8 +191,7 @@ hb_status hb_problem_balance(hb_context *context, const hb_problem *problem, siz
     HB_TRY(status);
     hb_stationary_box(density, &low, &high);
     *flagged = hb_stationary_is_flagged(density);
-    /* Beyond a zero of D there may be another stationary density: the box of one does not show
-     * it. */
+    /* Beyond a zero of D there may be another stationary density. */
     const double around = asinh(BEYOND * fmax(sinh(fabs(low)), sinh(fabs(high))));
     status = balance_check_size(context, &size, -around, around);
     if (status == HB_OK) status = check_return(context, &line, &size, low, 0);

@@ -16,9 +16,8 @@ void hb_line_balance_destroy(hb_context *context, hb_line_balance *balance);
 
 /* 1: the problem has one: a formula in one dimension whose noise depends on x. */
 int hb_problem_has_balance(const hb_problem *problem);
-/* ln u with its error and the score at x[n] of the stationary density; *flagged as
- * hb_stationary_is_flagged. HB_ERROR_ARGUMENT when there is none: the noise vanishes or jumps,
- * or nothing normalises. */
+/* ln u with its error and the score at x[n] of the stationary density; *flagged as in
+ * stationary_density.h. HB_ERROR_ARGUMENT: the noise vanishes or jumps, or nothing normalises. */
 hb_status hb_problem_balance(hb_context *context, const hb_problem *problem, size_t n,
                              const double *x, double *log_density, double *error, double *score,
                              double *score_error, int *flagged);

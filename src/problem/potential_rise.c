@@ -37,8 +37,7 @@ static hb_status program_rise(hb_context *context, const hb_problem *problem, si
     return status;
 }
 
-/* Gauss's rule on (0, 1): the nodes above 1/2, and the weights, of which the mirrored ones have the
- * same. */
+/* Gauss's rule on (0, 1): the nodes above 1/2, and the weights, also of the mirrored nodes. */
 static const double NODE[NODES / 2] = {0.5626167042557344, 0.6839157494990901, 0.7936589771433087,
                                        0.8849513370971523, 0.9520586281852375, 0.9907803171233596};
 static const double WEIGHT[NODES / 2] = {0.12457352290670134, 0.11674626826917732,
@@ -231,8 +230,7 @@ static double border_value(const hb_features *axis, const double *V, int cell, d
     return V[k];
 }
 
-/* The part of the rise that is known at borders; what is left is the rise from a to x less that
- * from b to from. */
+/* The part of the rise known at borders; left is that from a to x less that from b to `from`. */
 static double rise_split(const hb_potential_cells *cells, size_t d, const double *from,
                          const double *x, double *a, double *b)
 {

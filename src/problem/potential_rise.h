@@ -4,12 +4,10 @@
 
 #include <heatball/problem.h>
 
-/* Where the drift hides nothing from quadrature, axis by axis, and the potential at the borders
- * of these cells. */
+/* Cells in which the drift hides nothing from quadrature, by axis, and V at their borders. */
 typedef struct hb_potential_cells hb_potential_cells;
 
-/* *out is NULL where F_i depends on more than x_i, nothing is narrow, or the potential was
- * typed. */
+/* *out is NULL where F_i depends on more than x_i, nothing is narrow, or V was typed. */
 hb_status hb_potential_cells_create(hb_context *context, const hb_problem *problem,
                                     hb_potential_cells **out);
 void hb_potential_cells_destroy(hb_potential_cells *cells); /* NULL is fine */

@@ -146,8 +146,7 @@ static hb_status set_key(file_reader *r, const char *name, const char *value)
                    r->path, r->line, name);
 }
 
-/* Sets a parameter; one that is there already is an error in the file and replaced by an
- * override. */
+/* Sets a parameter; an override replaces one that is there, a file may not. */
 static hb_status set_parameter(file_reader *r, const char *name, double value, int replace)
 {
     for (int i = 0; i < r->n_parameters; i++) {
@@ -245,8 +244,7 @@ static hb_status file_merge(file_reader *r, const hb_problem_settings *over, hb_
     return HB_OK;
 }
 
-/* The directory of the file, where its own file names start; an override's names start at its
- * own. */
+/* The directory of the file, where its own file names start. */
 static hb_status directory_of(hb_context *context, const char *path, char **directory)
 {
     if (!strrchr(path, '/')) return hb_copy_string(context, path[0] ? "." : "", directory);

@@ -136,8 +136,7 @@ struct hb_problem {
 hb_status hb_problem_create_as(hb_context *context, const hb_problem_settings *settings, int unit,
                                const double *inside, hb_problem **out);
 
-/* Times that are looked at, from 0 on: those up to `time`, or to 1 when that is inf, where
- * nothing may depend on t. */
+/* Times that are looked at begin at 0 and end here: at `time`, or at 1 when that is inf. */
 double hb_problem_span(const hb_problem *problem);
 
 /* What follows from the node g(t) of problem->noise_graph. */
@@ -153,8 +152,7 @@ hb_status hb_problem_build_transformed(hb_context *context, const hb_problem_set
 
 /* The start in y from problem->outside. */
 hb_status hb_initial_enter_transform(hb_context *context, hb_problem *problem);
-/* The initial density of the problem, whose other parts are ready, from its text or from a
- * callback. */
+/* The initial density, when all else of the problem is ready, from its text or a callback. */
 hb_status hb_initial_parse(hb_context *context, const hb_problem_settings *settings,
                            hb_problem *problem);
 hb_status hb_initial_from_callback(hb_context *context, hb_density_callback function, void *user,

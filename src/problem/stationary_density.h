@@ -9,8 +9,7 @@
 
 typedef struct hb_stationary hb_stationary;
 
-/* 1: hb_stationary_create knows how: a gradient in d <= 3, or any drift whose F_i depends on x_i
- * alone. */
+/* 1: hb_stationary_create knows how: a gradient in d <= 3, or each F_i depends on x_i alone. */
 int hb_stationary_is_known(const hb_problem *problem);
 /* HB_ERROR_ARGUMENT when the density does not normalise. The problem must live as long as this. */
 hb_status hb_stationary_create(hb_context *context, const hb_problem *problem, hb_stationary **out);
@@ -21,8 +20,7 @@ hb_status hb_stationary_evaluate(hb_context *context, const hb_stationary *stati
                                  double *score);
 /* In one dimension: where all but nothing of the mass is. */
 void hb_stationary_box(const hb_stationary *stationary, double *low, double *high);
-/* 1: interval arithmetic cannot exclude that the drift does something between the points that
- * were looked at. */
+/* 1: interval arithmetic cannot exclude narrow features that were not looked at. */
 int hb_stationary_is_flagged(const hb_stationary *stationary);
 
 /* exp(int F_a dx) along an axis a, normalised. `own` is a problem of one dimension whose initial

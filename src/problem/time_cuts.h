@@ -29,8 +29,7 @@ double hb_cuts_after(const hb_time_cuts *cuts, double tau, double end);
 double hb_cuts_before(const hb_time_cuts *cuts, double tau);
 /* The length of a part of a piece between cuts, as steps count it. */
 double hb_cuts_worth(const hb_time_cuts *cuts, double from, double to);
-/* The times at which a drift is looked at: `even` ones on [0, end], and at most as many cuts;
- * returns how many. */
+/* The times at which a drift is looked at: `even` ones on [0, end], and cuts; how many. */
 int hb_cuts_sample(const hb_time_cuts *cuts, double end, int even, double *tau);
 
 #endif

@@ -24,8 +24,7 @@ enum { MAX_ATTEMPTS = 10000, MOST_PROBES = 2048 };
 static const double DROP = 40, MARGIN = 0.1, FARTHEST = 0x1p24;
 static const double NARROW = 1.0 / 32; /* cells of features against the box */
 
-/* By dimension: lattice points of the search, first and last points of the sum, cells of the
- * draws. */
+/* By dimension: points of the search, first and last of the sum, cells of the draws. */
 static const int SEARCH[4] = {0, 129, 41, 21}, FIRST[4] = {0, 0, 48, 32},
                  LAST[4] = {0, 0, 1536, 128}, CELLS[4] = {0, 0, 256, 64},
                  DEPTH[4] = {0, 0, 10, 7}; /* 2^DEPTH <= LAST */
@@ -114,14 +113,12 @@ static hb_status box_grow(hb_context *context, hb_box_density *box, double *l)
                    box->what, DROP, FARTHEST);
 }
 
-/* What features hold, of which the lattice may see nothing: their largest l, up to 2, and the
- * hull of those near it. */
+/* What features hold: their largest l, up to 2, and the hull of those near it. */
 typedef struct probe {
     double peak, low, high;
 } probe;
 
-/* l at a border and at the middle of the cell after it. A drift that is not finite outside of
- * the box ends there. */
+/* l at a border and at the middle of its cell; -inf where the drift is not finite outside. */
 static hb_status probe_cell(hb_context *context, const hb_box_density *box, int k, double *l)
 {
     const double *border = box->features.borders + k;
@@ -150,8 +147,7 @@ static hb_status box_leave(hb_context *context, const hb_box_density *box, int k
     return HB_OK;
 }
 
-/* In the box only narrow cells are looked at, since the lattice sees the others; outside only
- * where l rises again. */
+/* In the box only narrow cells are probed; outside only where l rises again. */
 static hb_status probe_features(hb_context *context, const hb_box_density *box, double lattice_peak,
                                 probe *out)
 {
@@ -180,8 +176,7 @@ static hb_status probe_features(hb_context *context, const hb_box_density *box, 
     return box_leave(context, box, last, 1, least, &out->high);
 }
 
-/* The box of the lattice points within DROP of the peak and one step around, and of the
- * features; *shrunk: was it much? */
+/* The box of the points within DROP of the peak, one step more, and features; *shrunk: by much. */
 static void box_tighten(hb_box_density *box, int d, int m, const double *l, const probe *features,
                         int *shrunk)
 {

@@ -64,8 +64,7 @@ static void diagonal_average(const hb_gaussians *g, size_t d, const hb_gaussian 
     }
 }
 
-/* S_k + C, lower triangle, and its Cholesky factor in its place; 0 when it is not positive
- * definite. */
+/* S_k + C, factored in its lower triangle; 0 when it is not positive definite. */
 static int factor_sum(const hb_gaussians *g, size_t d, size_t k, const hb_gaussian *gaussian,
                       double *sum)
 {
@@ -129,8 +128,7 @@ void hb_gaussians_average(const hb_problem *problem, const hb_gaussian *gaussian
 
 /* ---- the same, moved forward ---------------------------------------------------------------- */
 
-/* The lower triangle of G S_k G' + D, factored; 0 when it is not positive definite. root: (d,
- * d). */
+/* G S_k G' + D, factored in its lower triangle; 0: not positive definite. root: (d, d). */
 static int factor_moved(const hb_gaussians *g, size_t d, size_t k, const double *G, const double *D,
                         double *root, double *sum)
 {

@@ -18,8 +18,7 @@ typedef struct hb_initial_facts {
 /* All 0 for a problem without an initial density. */
 const hb_initial_facts *hb_problem_initial_facts(const hb_problem *problem);
 
-/* By which part of it the smoothing of samples raises the variance of each axis; 0: they are no
- * samples. */
+/* The part by which smoothing of samples raises the variance of each axis; 0: no samples. */
 double hb_problem_initial_smoothing(const hb_problem *problem);
 
 /* x0[d] of a start that is a point; NULL: it is none. */
@@ -48,9 +47,8 @@ size_t hb_initial_average_work(const hb_problem *problem);
 void hb_initial_average(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
                         double *log_value, double *gradient);
 
-/* Whether, and what, the same start is after x -> G x + shift + N(0, D): ln of the density at x
- * and its gradient[d] by x. Sums of Gaussians only. G and D are (d, d), row by row; work:
- * hb_initial_moved_work. */
+/* Whether the density after x -> G x + shift + N(0, D) is known (sums of Gaussians): its ln at x
+ * and gradient[d]. G and D are (d, d), row by row; work: hb_initial_moved_work. */
 int hb_initial_moves(const hb_problem *problem);
 size_t hb_initial_moved_work(const hb_problem *problem);
 void hb_initial_moved(const hb_problem *problem, const double *G, const double *shift,

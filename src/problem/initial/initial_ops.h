@@ -47,14 +47,12 @@ struct hb_initial_ops {
     /* Adds ln u(x,0), normalised, as a node of a graph with the variables x1 .. xd; NULL: it has
      * no formula. It has no value where u is 0. */
     hb_status (*formula)(const hb_problem *problem, hb_graph *graph, hb_node *log_density);
-    /* ln of the mass that axis 0 .. d-1 has between low and high, for independent axes; NULL:
-     * not known. */
+    /* ln of the mass of an axis between low and high, for independent axes; NULL: not known. */
     hb_status (*axis_mass)(hb_context *context, const hb_problem *problem, int axis, double low,
                            double high, double *log_mass);
     /* The smallest standard deviation along an axis of a part of the density; NULL: not known. */
     double (*narrowest)(const hb_problem *problem, int axis);
-    /* The largest ln u along an axis, for independent axes that have no closed form; NULL: not
-     * known. */
+    /* The largest ln u along an axis, for independent axes without closed form; NULL: unknown. */
     double (*most)(const hb_problem *problem, int axis);
     /* The place of a start that is a single point, x0[d]; NULL: it is none. */
     const double *(*place)(const hb_problem *problem);
@@ -77,8 +75,7 @@ char *hb_text_piece(char **rest);
 /* Numbers by blanks; *values[*count] is to be released. what opens the message. */
 hb_status hb_text_numbers(hb_context *context, const char *what, const char *text, size_t *count,
                           double **values);
-/* The table [rows][columns] of the file that the arguments name, to be released with
- * hb_context_release. */
+/* The table [rows][columns] of the file that the arguments name; release by hb_context_release. */
 hb_status hb_initial_read_file(const hb_initial_text *text, uint64_t *rows, uint64_t *columns,
                                double **values);
 /* bytes of zeros as problem->initial.data, by hb_allocate. */
@@ -100,8 +97,7 @@ typedef struct hb_gaussians {
 /* Room for count means, and for the standard deviations: one row of them when they are shared. */
 hb_status hb_gaussians_create(hb_context *context, hb_problem *problem, size_t count, int shared,
                               hb_gaussians **out);
-/* From means, variances and weights (any scale; NULL: equal) to the logarithms and sums that
- * follow. */
+/* From means, variances and weights (any scale; NULL: equal) to what follows from them. */
 hb_status hb_gaussians_prepare(hb_context *context, int dim, const double *weights,
                                hb_gaussians *gaussians);
 /* component[n] of the draws first .. first+n-1, n <= HB_CHOICE_BLOCK. */
@@ -125,8 +121,7 @@ double hb_gaussians_narrowest(const hb_problem *problem, int axis);
     .box = hb_gaussians_box, .draw = (drawing), .average = hb_gaussians_average,                   \
     .moved = hb_gaussians_moved
 
-/* ---- densities that are known up to a factor, d <= 3: the beginning of the data of such a
- * density ---- */
+/* ---- densities known up to a factor, d <= 3: the beginning of the data of such a density ---- */
 
 typedef struct hb_box_density {
     const hb_problem *problem;

@@ -197,8 +197,7 @@ static hb_status take_gaussians(hb_context *context, hb_problem *problem, const 
 
 /* ---- entering ---- */
 
-/* Whether the box of the mass lies in the domain; its first axis that does not is reported when
- * it must. */
+/* Whether the box of the mass lies in the domain; `must`: else it is an error. */
 static hb_status transformed_check_domain(hb_context *context, const hb_problem *problem, int must,
                                           int *inside)
 {
@@ -285,8 +284,7 @@ static hb_status transformed_wrap(hb_context *context, hb_problem *problem, doub
     return HB_OK;
 }
 
-/* A formula may go on beyond the domain, where the process that is solved does not live: draws
- * tell. */
+/* A formula may go on beyond the domain of the process: draws tell. */
 static hb_status check_draws(hb_context *context, const hb_problem *problem)
 {
     const size_t d = (size_t)problem->dim, n = 1 + MOST_CHECKED / d;

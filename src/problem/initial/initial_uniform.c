@@ -117,8 +117,7 @@ static double log_narrow(double a, double b, double width, double *slope)
     return log(2 * half * sum) - 0.5 * (middle * middle + log(2 * M_PI));
 }
 
-/* ln[P(b) - P(a)] for a < b, and its derivatives by a common shift -1 of both: phi(a) - phi(b) over
- * it. */
+/* ln[P(b) - P(a)] for a < b, and its slope under a common shift -1: phi(a) - phi(b) over it. */
 static double log_interval(double a, double b, double width, double *slope)
 {
     if (width * fmax(1, fmax(fabs(a), fabs(b))) < NARROW) return log_narrow(a, b, width, slope);

@@ -591,8 +591,7 @@ static int line_is_narrow(const hb_line_density *line)
     return 0;
 }
 
-/* Whether ln u rises or falls by more than RISE on a run of narrow cells, where u is above e^-30
- * of its mass. */
+/* Whether ln u changes by more than RISE on a run of narrow cells, where u is above e^-30. */
 static int line_is_steep(const hb_line_density *line)
 {
     const double *border = line->features.borders, narrow = (line->high - line->low) / STEEP;

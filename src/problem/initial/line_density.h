@@ -5,8 +5,7 @@
 
 #include "formula/log_form.h"
 
-/* A formula u in up to three coordinates, with ln u (log_form.h), which does not overflow where
- * u does. */
+/* A formula u in up to three coordinates, with ln u (log_form.h), which does not overflow. */
 enum { HB_DENSITY_FORMULA_DIM = 3 };
 typedef struct hb_density_formula {
     hb_node log_node;
@@ -29,8 +28,7 @@ hb_status hb_line_density_create(hb_context *context, hb_graph *graph, hb_node n
                                  const char *what, double share, hb_line_density **out);
 void hb_line_density_destroy(hb_context *context, hb_line_density *line);
 
-/* ln u[n], normalised, -inf where the formula has no value, and its slope[n] (0 there; may be
- * NULL) at x[n]. */
+/* ln u[n], normalised, -inf where there is no value, and its slope[n] (0 there; may be NULL). */
 hb_status hb_line_density_evaluate(hb_context *context, const hb_line_density *line, size_t n,
                                    const double *x, double *log_density, double *slope);
 /* x with u of the mass below it, 0 < u < 1. */
@@ -43,8 +41,7 @@ void hb_line_density_box(const hb_line_density *line, double *low, double *high)
 double hb_line_density_most(const hb_line_density *line); /* the largest ln u */
 /* 0: smooth; 1: kinks, or narrow; 2: jumps, or steps on narrow cells; 3, 4: the same with poles. */
 int hb_line_density_breaks(const hb_line_density *line);
-/* ln u as a node of the graph that it was made in, and what has to be subtracted to normalise
- * it. */
+/* ln u as a node of its graph, and what has to be subtracted to normalise it. */
 hb_node hb_line_density_log_node(const hb_line_density *line, double *log_total);
 
 #endif

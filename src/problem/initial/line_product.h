@@ -26,9 +26,8 @@ void hb_line_product_end(hb_problem *problem);
 extern const hb_initial_ops hb_initial_product;
 void hb_line_product_destroy(hb_context *context, void *data);
 
-/* Makes problem->initial from the formula of problem->outside, where it is a Gaussian in y, or a
- * product of densities on the line; L[d][d]: the transform's at time 0. *taken: 0 when it is
- * neither (initial_formula.c). */
+/* Makes problem->initial from the formula of problem->outside where it is a Gaussian in y or a
+ * product; L[d][d]: the transform's at time 0. *taken: 0 when it is neither (initial_formula.c). */
 hb_status hb_initial_take_formula(hb_context *context, hb_problem *problem, const double *L,
                                   int *taken);
 

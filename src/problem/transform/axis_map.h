@@ -27,8 +27,7 @@ typedef enum hb_axis_end {
     HB_AXIS_BOUNDARY /* the noise vanishes within reach: y ends at a finite value */
 } hb_axis_end;
 
-/* The map of a noise that is a formula in x_axis alone, up to a factor; inside: where the mass
- * is, NaN when that is not known. */
+/* The map of a noise in x_axis alone, up to a factor; inside: where the mass is, NaN: unknown. */
 hb_status hb_axis_map_find(hb_context *context, hb_graph *graph, hb_node noise, int axis,
                            double inside, hb_axis_map *out, hb_axis_end *end);
 double hb_axis_anchor(const hb_axis_map *map);         /* x of y = 0 */
@@ -47,8 +46,7 @@ void hb_axis_text(const hb_axis_map *map, const char *name, size_t size, char *t
 
 /* 1: the rules of algebra make the formula 0. */
 hb_status hb_formula_is_zero(hb_context *context, const hb_graph *graph, hb_node node, int *yes);
-/* Kinks and jumps of a formula: derivatives that are 0 say nothing of it then, as those of
- * sign(x). */
+/* Kinks and jumps of a formula: derivatives that are 0 say nothing of it then. */
 typedef enum hb_formula_break {
     HB_BREAKS_IN_X,
     HB_BREAKS_IN_TIME,

@@ -44,8 +44,7 @@ hb_status hb_transform_to_x(hb_context *context, const hb_transform *transform, 
 /* What densities lose from y to x: ln u_x = ln u_y - volume[n], at y[n][dim]. */
 hb_status hb_transform_volume(hb_context *context, const hb_transform *transform, double t,
                               size_t n, const double *y, double *volume);
-/* score[n][dim], in place, from y to x; error[n][dim] (NULL: none) as a bound: the sum of what
- * each part may do. */
+/* score[n][dim], in place, from y to x; error[n][dim] (NULL: none) as a bound. */
 hb_status hb_transform_score(hb_context *context, const hb_transform *transform, double t, size_t n,
                              const double *x, double *score, double *error);
 /* The same the other way, for gradients of ln u_x at x: gradient of ln u_y. */
@@ -56,8 +55,7 @@ hb_status hb_transform_score_to_y(hb_context *context, const hb_transform *trans
 void hb_transform_vector_to_y(const hb_transform *transform, const double *x, double *v);
 void hb_transform_covector_to_z(const hb_transform *transform, double *v);
 double hb_transform_bend(const hb_transform *transform, const double *x, const double *score);
-/* A box of y that holds all images of the box low .. high of x at time t; ends outside of the
- * domain are infinite. */
+/* A box of y that holds the box low .. high of x at time t; infinite outside of the domain. */
 hb_status hb_transform_box_to_y(hb_context *context, const hb_transform *transform, double t,
                                 const double *low, const double *high, double *y_low,
                                 double *y_high);

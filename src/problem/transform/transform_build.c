@@ -184,8 +184,7 @@ static hb_status build_field(hb_transform_building *b)
     return transform_take_drift(b, &b->typed.graph, b->f);
 }
 
-/* The drift is a function of the user's: y where L is a matrix of numbers, else x with the noise
- * as it is. */
+/* The drift is a callback: y where L is a matrix of numbers, else x with the noise as it is. */
 static hb_status build_callback(hb_transform_building *b, hb_noise_kind kind)
 {
     hb_problem *problem = b->problem;

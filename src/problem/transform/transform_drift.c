@@ -136,8 +136,7 @@ static hb_status is_affine(const hb_transform_building *b, hb_node f, int *yes)
     return HB_OK;
 }
 
-/* c(t) + sum A_j(t) y_j, from the values at y = 0; the component stays as it is where these are
- * not finite. */
+/* c(t) + sum A_j(t) y_j, from the values at y = 0; unchanged where these are not finite. */
 static hb_status write_affine(hb_transform_building *b, hb_node *origin, hb_node *f)
 {
     hb_graph *to = b->to;

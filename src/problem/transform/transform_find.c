@@ -413,8 +413,7 @@ static double turned_size(size_t d, const double *L, double *A)
     return size;
 }
 
-/* Uneven noise, as 1e-6 and 1, may make a gentle linear drift steep in y: it is solved with its
- * matrix in x then. */
+/* Uneven noise may make a gentle linear drift steep in y: its matrix in x is kept then. */
 static hb_status transform_is_steep(hb_transform_building *b, int *yes)
 {
     const int d = b->d;
