@@ -16,6 +16,8 @@ hb_status hb_graph_create(hb_context *context, int dim, hb_graph **out);
 void hb_graph_destroy(hb_graph *graph);
 /* A name that stands for a number; refused when it is a variable, a function, pi, d, i or j. */
 hb_status hb_graph_parameter(hb_graph *graph, const char *name, double value);
+hb_status hb_graph_parameters(hb_graph *graph, int n, const char *const *names,
+                              const double *values);
 /* what ("drift component 2") opens messages. index is what `i` stands for, 0: i is unknown. */
 hb_status hb_graph_parse(hb_graph *graph, const char *text, const char *what, int index,
                          hb_node *out);

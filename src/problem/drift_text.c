@@ -33,9 +33,7 @@ hb_status hb_drift_parameters(hb_context *context, const hb_problem_settings *s,
 {
     HB_CHECK(context, s->n_parameters == 0 || (s->parameter_names && s->parameter_values),
              HB_ERROR_ARGUMENT, "there are %d parameters but no names or values", s->n_parameters);
-    for (int i = 0; i < s->n_parameters; i++)
-        HB_TRY(hb_graph_parameter(graph, s->parameter_names[i], s->parameter_values[i]));
-    return HB_OK;
+    return hb_graph_parameters(graph, s->n_parameters, s->parameter_names, s->parameter_values);
 }
 
 static hb_status parse_components(building *b, const char *text)
