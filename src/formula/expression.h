@@ -29,7 +29,6 @@ hb_status hb_graph_split(hb_context *context, const char *text, int *count, char
 hb_status hb_graph_derivative(hb_graph *graph, hb_node node, int variable, hb_node *out);
 hb_status hb_graph_constant(hb_graph *graph, double value, hb_node *out);
 hb_status hb_graph_add(hb_graph *graph, hb_node a, hb_node b, hb_node *out);
-hb_status hb_graph_multiply(hb_graph *graph, hb_node a, hb_node b, hb_node *out);
 /* 0: the node does not depend on the variable. 1: it does, or, when dim > 63, may; its derivative
  * is then found to be 0. For t always exact. */
 int hb_graph_depends(const hb_graph *graph, hb_node node, int variable);

@@ -350,11 +350,6 @@ hb_status hb_graph_add(hb_graph *graph, hb_node a, hb_node b, hb_node *out)
     return hb_graph_finish(graph, hb_build_add(graph, a, b), out);
 }
 
-hb_status hb_graph_multiply(hb_graph *graph, hb_node a, hb_node b, hb_node *out)
-{
-    return hb_graph_finish(graph, hb_build_multiply(graph, a, b), out);
-}
-
 int hb_graph_is_constant(const hb_graph *graph, hb_node node, double *value)
 {
     if (graph->nodes[node].op != HB_OP_CONSTANT) return 0;
