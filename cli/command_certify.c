@@ -59,17 +59,16 @@ static const hb_option certify_options[] = {
               "components by commas"),
     HB_OPTION(TEXTS, "param", "NAME=VALUE", params,
               "a number in --drift; may be given several times"),
-    HB_OPTION(
-        TEXT, "initial", "DENSITY", initial,
-        "the distribution of the rows under --drift, as in heatball solve: the truth at points is "
-        "solved from it"),
+    HB_OPTION(TEXT, "initial", "DENSITY", initial,
+              "the distribution of the rows under --drift, as in heatball solve: the truth at "
+              "points is solved from it"),
     HB_OPTION(REALS, "tau", "LIST", tau,
-              "tau at which the score is tested, rising; default: those of 0.02, 0.1, 0.3, 1 "
-              "that it is known for",
+              "tau at which the score is tested, rising; default: those of 0.02, 0.1, 0.3, 1 that "
+              "it is known for",
               .max = 1e6, .rules = HB_OPTION_ABOVE),
-    HB_OPTION_SETTING(hb_certify, "tau-min", "T", tau_min, .rules = HB_OPTION_OPEN,
-                      .help = "the smallest tau at which the score is known; default: the "
-                              "model's, or 0.001"),
+    HB_OPTION_SETTING(
+        hb_certify, "tau-min", "T", tau_min, .rules = HB_OPTION_OPEN,
+        .help = "the smallest tau at which the score is known; default: the model's, or 0.001"),
     HB_OPTION_SETTING(hb_certify, "tau-max", "T", tau_max, .rules = HB_OPTION_OPEN,
                       .help = "the largest; default: the model's, or 3"),
     HB_OPTION_SETTING(hb_certify, "tolerance", "E", tolerance, .rules = 0),
@@ -112,29 +111,26 @@ typedef struct certify_run {
 static hb_status check_options(hb_session *session, const hb_certify_values *v)
 {
     if (!v->model == !v->score)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               v->model ? "MODEL and --score are both given; give one of them"
-                                        : "there is neither a MODEL nor --score");
+        return hb_session_refuse(session, v->model
+                                              ? "MODEL and --score are both given; give one of them"
+                                              : "there is neither a MODEL nor --score");
     if (v->score && !isnan(v->held_out))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--held-out is for a model; with --score all rows of --data count "
-                               "as held out");
-    if (v->score && v->label >= 0)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT, "--label is for a model");
+        return hb_session_refuse(
+            session,
+            "--held-out is for a model; with --score all rows of --data count as held out");
+    if (v->score && v->label >= 0) return hb_session_refuse(session, "--label is for a model");
     if (v->model && v->settings.process >= 0)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--process is for --score; a model has its own");
+        return hb_session_refuse(session, "--process is for --score; a model has its own");
     if (v->drift && v->settings.process >= 0 && v->settings.process != HB_PROCESS_DRIFT)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--drift and --process are both given; give one of them");
+        return hb_session_refuse(session, "--drift and --process are both given; give one of them");
     if (!v->drift && v->settings.process == HB_PROCESS_DRIFT)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT, "--process is drift; give --drift");
+        return hb_session_refuse(session, "--process is drift; give --drift");
     if (!v->drift && (v->initial || v->params.n > 0))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT, "%s goes with --drift",
-                               v->initial ? "--initial" : "--param");
+        return hb_session_refuse(session, "%s goes with --drift",
+                                 v->initial ? "--initial" : "--param");
     if (!hb_train_data_is_file(v->data) && !isnan(v->held_out))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--held-out is for rows of a file; --data is %.80s", v->data);
+        return hb_session_refuse(session, "--held-out is for rows of a file; --data is %.80s",
+                                 v->data);
     return HB_OK;
 }
 
@@ -151,11 +147,11 @@ static hb_status check_directory(hb_session *session, const char *directory)
             snprintf(path, sizeof path, "%s/%s%s", directory, names[k], endings[e]);
             if (lstat(path, &found) != 0) continue;
             if (k == 0) return HB_OK; /* an earlier page, which is replaced */
-            return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                   "-o: %.300s would be replaced, but the directory has no "
-                                   "certificate.json and so is not that of a certificate; choose "
-                                   "another directory",
-                                   path);
+            return hb_session_refuse(
+                session,
+                "-o: %.300s would be replaced, but the directory has no certificate.json and so is "
+                "not that of a certificate; choose another directory",
+                path);
         }
     return HB_OK;
 }
@@ -215,9 +211,8 @@ static hb_status read_training(certify_run *run)
     if (!path) return HB_OK;
     HB_TRY(hb_train_data_read(run->session, path, NULL, 1, 0, &run->training));
     if (run->training.dim != run->dim)
-        return hb_session_fail(run->session, HB_ERROR_ARGUMENT,
-                               "%.150s has %d columns; the rows of %.150s have %d", path,
-                               run->training.dim, run->v->data, run->dim);
+        return hb_session_refuse(run->session, "%.150s has %d columns; the rows of %.150s have %d",
+                                 path, run->training.dim, run->v->data, run->dim);
     run->settings.training = run->training.x;
     run->settings.n_training = run->training.held;
     return HB_OK;
@@ -228,14 +223,14 @@ static hb_status check_rows(certify_run *run)
 {
     enum { LEAST = 100 };
     if (run->model && run->info.dim != run->dim)
-        return hb_session_fail(run->session, HB_ERROR_ARGUMENT,
-                               "%.150s has %d column%s; %.150s was trained on %d", run->v->data,
-                               run->dim, run->dim == 1 ? "" : "s", run->v->model, run->info.dim);
+        return hb_session_refuse(run->session, "%.150s has %d column%s; %.150s was trained on %d",
+                                 run->v->data, run->dim, run->dim == 1 ? "" : "s", run->v->model,
+                                 run->info.dim);
     if (run->n < LEAST && run->model && run->data.n > 0)
-        return hb_session_fail(
-            run->session, HB_ERROR_ARGUMENT,
-            "%.150s has %zu rows that the model has not seen, a fraction of %g; a "
-            "certificate needs %d. With a file of new rows give --held-out 1",
+        return hb_session_refuse(
+            run->session,
+            "%.150s has %zu rows that the model has not seen, a fraction of %g; a certificate "
+            "needs %d. With a file of new rows give --held-out 1",
             run->v->data, run->n, isnan(run->v->held_out) ? HELD_OUT : run->v->held_out, LEAST);
     if (run->settings.n_training < LEAST && !run->v->training) {
         run->settings.training = NULL;
@@ -391,11 +386,10 @@ const hb_command hb_command_certify = {
     .summary = "test any score against its equation and against rows that it has not seen",
     .text = "Tests the score of a model or of a Python function. Every line is a number that is 0 "
             "for the score of the true distribution of the rows, with an error, a p-value and a "
-            "verdict in "
-            "words: the residual of the heat-ball identity, Stein's identity (size, width, mean, "
-            "and in places), the curl, memorisation, the truth at points where it is known, at "
-            "each tau; samples and likelihoods. All verdicts together have the level P (Holm). "
-            "The exit code is 0 whether the score passes or not.",
+            "verdict in words: the residual of the heat-ball identity, Stein's identity (size, "
+            "width, mean, and in places), the curl, memorisation, the truth at points where it is "
+            "known, at each tau; samples and likelihoods. All verdicts together have the level P "
+            "(Holm). The exit code is 0 whether the score passes or not.",
     .example = "heatball certify ring.safetensors --data ring --tau 0.1,0.5 -o certificate",
     .options = certify_options,
     .size = sizeof(hb_certify_values),

@@ -62,9 +62,8 @@ static hb_status run_constants(hb_session *session, const void *values)
 const hb_command hb_command_constants = {
     .name = "constants",
     .summary = "print the constants of the heat ball in a dimension",
-    .text =
-        "Prints the constants of the heat ball and of its measures in closed form, one per line "
-        "with its meaning. Those that are infinite are inf in the table and null in JSON.",
+    .text = "Prints the constants of the heat ball and of its measures in closed form, one per "
+            "line with its meaning. Those that are infinite are inf in the table and null in JSON.",
     .example = "heatball constants --dim 3",
     .options = constants_options,
     .size = sizeof(constants_values),

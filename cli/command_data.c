@@ -72,20 +72,18 @@ static const hb_option data_options[] = {
 
 /* ---- checks ---- */
 
-static hb_status refuse(hb_session *session, const char *text)
-{
-    return hb_session_fail(session, HB_ERROR_ARGUMENT, "%s", text);
-}
-
 static hb_status check_values(hb_session *session, const hb_data_values *v)
 {
-    if (v->action == ACTION_LIST && v->name) return refuse(session, "list takes no NAME");
+    if (v->action == ACTION_LIST && v->name)
+        return hb_session_refuse(session, "list takes no NAME");
     if (v->action != ACTION_LIST && !v->name)
-        return refuse(session, "NAME is missing; heatball data list prints the sets");
+        return hb_session_refuse(session, "NAME is missing; heatball data list prints the sets");
     if (v->action != ACTION_EXPORT && (v->n > 0 || v->path))
-        return refuse(session, "-n and -o are for export");
-    if (v->action != ACTION_EXPORT && v->labels) return refuse(session, "--labels is for export");
-    if (v->action != ACTION_SHOW && v->plot) return refuse(session, "--plot is for show");
+        return hb_session_refuse(session, "-n and -o are for export");
+    if (v->action != ACTION_EXPORT && v->labels)
+        return hb_session_refuse(session, "--labels is for export");
+    if (v->action != ACTION_SHOW && v->plot)
+        return hb_session_refuse(session, "--plot is for show");
     if (v->path && hb_rows_check_path(session, v->path) != HB_OK) return HB_ERROR_ARGUMENT;
     return hb_plot_path_check(session, v->plot);
 }
@@ -93,10 +91,10 @@ static hb_status check_values(hb_session *session, const hb_data_values *v)
 static hb_status check_planar(hb_session *session, const hb_data_values *v)
 {
     if (v->action == ACTION_EXPORT && (v->n == 0 || !v->path))
-        return refuse(session, "export needs -n N and -o FILE");
+        return hb_session_refuse(session, "export needs -n N and -o FILE");
     if (v->resize || v->resample || v->binarize || v->range || v->part || v->dtype || v->labels)
-        return refuse(session, "--part, --resize, --resample, --binarize, --range, --dtype and "
-                               "--labels are for image sets");
+        return hb_session_refuse(session, "--part, --resize, --resample, --binarize, --range, "
+                                          "--dtype and --labels are for image sets");
     return HB_OK;
 }
 
@@ -174,12 +172,11 @@ static hb_status run_data(hb_session *session, const void *values)
 const hb_command hb_command_data = {
     .name = "data",
     .summary = "list the data sets, fetch, show or export one",
-    .text =
-        "Lists the sets to learn from, fetches the files of one, shows what is in one, or "
-        "exports its rows. Planar sets are Gaussian mixtures, so that their distribution under the "
-        "Ornstein-Uhlenbeck and the variance-exploding process is exact at every tau; rows are "
-        "independent draws x_1, x_2. Image sets are files in the IDX format; a row is an image "
-        "from its top left corner, pixels 0 black to 1 white.",
+    .text = "Lists the sets to learn from, fetches the files of one, shows what is in one, or "
+            "exports its rows. Planar sets are Gaussian mixtures, so that their distribution under "
+            "the Ornstein-Uhlenbeck and the variance-exploding process is exact at every tau; rows "
+            "are independent draws x_1, x_2. Image sets are files in the IDX format; a row is an "
+            "image from its top left corner, pixels 0 black to 1 white.",
     .example = "heatball data export two_moon -n 2000 --seed 7 -o moons.npy",
     .options = data_options,
     .size = sizeof(hb_data_values),

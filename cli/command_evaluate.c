@@ -38,11 +38,10 @@ static const hb_option evaluate_options[] = {
               "a set of heatball data list, or a .npy or .csv file of rows: that of the training "
               "or another",
               .rules = HB_OPTION_REQUIRED),
-    HB_OPTION(
-        REALS, "tau", "LIST", tau,
-        "tau at which the score is evaluated; default: those of 0.01, 0.03, 0.1, 0.3, 0.5, 0.8, "
-        "1.5 that the model was trained for",
-        .max = 1e6, .rules = HB_OPTION_ABOVE),
+    HB_OPTION(REALS, "tau", "LIST", tau,
+              "tau at which the score is evaluated; default: those of 0.01, 0.03, 0.1, 0.3, 0.5, "
+              "0.8, 1.5 that the model was trained for",
+              .max = 1e6, .rules = HB_OPTION_ABOVE),
     HB_OPTION(UNSIGNED, NULL, "N", draws, "draws at each tau for the error of the score",
               .letter = 'n', .min = LEAST_DRAWS, .max = 1e9, .fallback = "10000"),
     HB_OPTION(UNSIGNED, "samples", "N", samples,
@@ -51,23 +50,20 @@ static const hb_option evaluate_options[] = {
     HB_OPTION(REALS, "radius", "LIST", radii,
               "radii of the heat balls of the residual, in the model's coordinates", .max = 1e6,
               .rules = HB_OPTION_ABOVE),
-    HB_OPTION(
-        REAL, "radius-share", "F", share,
-        "without --radius: fraction of the time from the model's smallest tau that a ball reaches "
-        "back, r^2 = 4 pi F (tau - tau_min)",
-        .max = 1, .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW, .fallback = "0.4"),
-    HB_OPTION(
-        REAL, "held-out", "SHARE", held_out,
-        "fraction of the rows of a file that train held out; 1 for a file of which it has seen "
-        "nothing; default: those that the model has not seen, else 0.1",
-        .max = 1, .rules = HB_OPTION_ABOVE),
+    HB_OPTION(REAL, "radius-share", "F", share,
+              "without --radius: fraction of the time from the model's smallest tau that a ball "
+              "reaches back, r^2 = 4 pi F (tau - tau_min)",
+              .max = 1, .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW, .fallback = "0.4"),
+    HB_OPTION(REAL, "held-out", "SHARE", held_out,
+              "fraction of the rows of a file that train held out; 1 for a file of which it has "
+              "seen nothing; default: those that the model has not seen, else 0.1",
+              .max = 1, .rules = HB_OPTION_ABOVE),
     HB_OPTION_SEED(evaluate_values, seed, "1"),
     HB_OPTION_JSON(evaluate_values, json),
-    HB_OPTION(
-        TEXT, "plot", "FILE", plot,
-        "draw the error of the score against tau, by region, into this file, .svg, .png or .pdf "
-        "by its name",
-        .rules = HB_OPTION_FIGURE),
+    HB_OPTION(TEXT, "plot", "FILE", plot,
+              "draw the error of the score against tau, by region, into this file, .svg, .png or "
+              ".pdf by its name",
+              .rules = HB_OPTION_FIGURE),
     {0}};
 
 /* ---- what is asked for ---- */
@@ -97,16 +93,15 @@ static hb_status read_data(hb_session *session, const evaluate_values *v, const 
     const double share = isnan(v->held_out) ? HELD_OUT : v->held_out;
     hb_status status;
     if (!hb_train_data_is_file(v->data) && !isnan(v->held_out))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--held-out is for rows of a file; --data is %.80s", v->data);
+        return hb_session_refuse(session, "--held-out is for rows of a file; --data is %.80s",
+                                 v->data);
     if (hb_train_data_is_file(v->data))
         status = hb_train_data_read(session, v->data, NULL, share, info->seed, out);
     else
         status = hb_train_data_named(session, v->data, 0, v->seed, out);
     if (status == HB_OK && out->dim != info->dim)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "%.150s has %d dimension%s; %.150s was trained on %d", v->data,
-                               out->dim, out->dim == 1 ? "" : "s", v->model, info->dim);
+        return hb_session_refuse(session, "%.150s has %d dimension%s; %.150s was trained on %d",
+                                 v->data, out->dim, out->dim == 1 ? "" : "s", v->model, info->dim);
     return status;
 }
 
@@ -117,9 +112,8 @@ static hb_status choose_tau(hb_session *session, const evaluate_values *v,
     for (size_t i = 0; i < v->tau.n; i++) {
         tau[plan->n_tau++] = v->tau.values[i];
         if (tau[i] < info->tau_min || tau[i] > info->tau_max)
-            return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                   "--tau has %g; %.200s was trained for %g to %g", tau[i],
-                                   v->model, info->tau_min, info->tau_max);
+            return hb_session_refuse(session, "--tau has %g; %.200s was trained for %g to %g",
+                                     tau[i], v->model, info->tau_min, info->tau_max);
     }
     for (size_t i = 0; v->tau.n == 0 && i < N_USUAL; i++)
         if (USUAL_TAU[i] >= info->tau_min && USUAL_TAU[i] <= info->tau_max)
@@ -149,8 +143,8 @@ static hb_status evaluate(hb_session *session, const evaluate_values *v, hb_eval
     hb_evaluation e;
     hb_status status = hb_evaluate(session, plan, &e);
     if (status == HB_OK && v->plot && e.no_score)
-        status = hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                 "--plot draws the error of the score, but %s", e.no_score);
+        status =
+            hb_session_refuse(session, "--plot draws the error of the score, but %s", e.no_score);
     if (status == HB_OK) status = draw(session, v, plan, &e);
     if (status == HB_OK) status = hb_evaluate_print(session, v->model, v->plot, plan, &e, v->json);
     hb_evaluation_destroy(&e);
@@ -174,10 +168,10 @@ static hb_status plan_and_run(hb_session *session, const evaluate_values *v, hb_
     if (status == HB_OK && hb_train_data_is_file(v->data)) status = find_held_out(v, model, data);
     if (status == HB_OK) status = choose_tau(session, v, &info, tau, &plan);
     if (status == HB_OK && v->plot && !data->set)
-        status = hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                 "--plot draws the error of the score, which is known for a named "
-                                 "set only; --data is %.200s",
-                                 v->data);
+        status = hb_session_refuse(session,
+                                   "--plot draws the error of the score, which is known for a "
+                                   "named set only; --data is %.200s",
+                                   v->data);
     return status == HB_OK ? evaluate(session, v, &plan) : status;
 }
 
@@ -190,9 +184,9 @@ static hb_status evaluate_images(hb_session *session, const evaluate_values *v,
                         : !isnan(v->held_out) ? "--held-out"
                                               : NULL;
     if (other)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "%s is not for images; --data is %.200s, whose score is not known",
-                               other, v->data);
+        return hb_session_refuse(session,
+                                 "%s is not for images; --data is %.200s, whose score is not known",
+                                 other, v->data);
     return hb_evaluate_image_set(session, v->model, model, v->data, (size_t)v->samples, v->seed,
                                  v->json);
 }
@@ -219,17 +213,13 @@ const hb_command hb_command_evaluate = {
     .name = "evaluate",
     .summary = "measure how good a model is",
     .text = "Measures a model of heatball train: at each tau the mean squared error of its score "
-            "(named "
-            "sets, where the exact one is known) over all draws of the distribution at tau, over "
-            "the lowest "
-            "20 % of "
-            "its probability mass, over the rest and over a grid; its curl mass; its mean-value "
-            "residual "
-            "(energy head); the maximum mean discrepancy of generated samples and real ones, "
-            "beside that of "
-            "real ones among themselves; the modes that the samples found; and the negative "
-            "log-likelihood of rows that it was not trained on. Errors and residuals are in the "
-            "model's coordinates, which are those of the data unless it was standardised.",
+            "(named sets, where the exact one is known) over all draws of the distribution at tau, "
+            "over the lowest 20 % of its probability mass, over the rest and over a grid; its curl "
+            "mass; its mean-value residual (energy head); the maximum mean discrepancy of "
+            "generated samples and real ones, beside that of real ones among themselves; the modes "
+            "that the samples found; and the negative log-likelihood of rows that it was not "
+            "trained on. Errors and residuals are in the model's coordinates, which are those of "
+            "the data unless it was standardised.",
     .example = "heatball evaluate ring.safetensors --data ring --tau 0.1,0.3,0.8 --samples 500 "
                "--plot error.svg",
     .options = evaluate_options,

@@ -44,11 +44,11 @@ static hb_status check_names(const generation *g)
 {
     const hb_generate_values *v = g->v;
     if (!g->is_table && !hb_points_has_extension(v->path, ".png"))
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "-o is %.200s; the name must end in .npy, .csv or .png", v->path);
+        return hb_session_refuse(g->session,
+                                 "-o is %.200s; the name must end in .npy, .csv or .png", v->path);
     if (v->grey.n > 0 && (v->grey.n != 2 || !(v->grey.values[0] < v->grey.values[1])))
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--grey takes two numbers LOW,HIGH with LOW below HIGH");
+        return hb_session_refuse(g->session,
+                                 "--grey takes two numbers LOW,HIGH with LOW below HIGH");
     return hb_plot_path_check(g->session, v->plot);
 }
 
@@ -63,19 +63,17 @@ static hb_status check_pictures(const generation *g)
                         : v->real     ? "--real"
                                       : NULL;
     if (v->plot && dim != 2)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--plot draws two-dimensional samples; those of this model have %d "
-                               "numbers",
-                               dim);
+        return hb_session_refuse(
+            g->session, "--plot draws two-dimensional samples; those of this model have %d numbers",
+            dim);
     if (!g->is_table && dim != 2 && !height)
-        return hb_session_fail(
-            g->session, HB_ERROR_ARGUMENT,
+        return hb_session_refuse(
+            g->session,
             "-o is %.200s; a .png shows two-dimensional samples or square images of 64 pixels or "
             "more, those of this model have %d numbers: write .npy or .csv",
             v->path, dim);
     if (given && (g->is_table || !height))
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "%s is for pictures of images (-o FILE.png)", given);
+        return hb_session_refuse(g->session, "%s is for pictures of images (-o FILE.png)", given);
     return HB_OK;
 }
 
@@ -85,36 +83,32 @@ static hb_status check_model(const generation *g)
     const uint64_t most = INT64_MAX / ((uint64_t)info->dim * sizeof(double));
     const int drift = info->process == HB_PROCESS_DRIFT;
     if (drift && (g->v->label >= 0 || g->v->each_label))
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "%.200s was trained with --drift; it keeps where paths of all "
-                               "classes ended, and takes no --label or --each-label",
-                               g->v->model);
+        return hb_session_refuse(g->session,
+                                 "%.200s was trained with --drift; it keeps where paths of all "
+                                 "classes ended, and takes no --label or --each-label",
+                                 g->v->model);
     if (drift && g->v->clip >= 0)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--clip is for the processes ou and ve; %.200s was trained with "
-                               "--drift",
-                               g->v->model);
+        return hb_session_refuse(
+            g->session, "--clip is for the processes ou and ve; %.200s was trained with --drift",
+            g->v->model);
     if (g->v->clip >= 0 && info->image_height == 0)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--clip is for models of images; this is none");
+        return hb_session_refuse(g->session, "--clip is for models of images; this is none");
     if (g->v->each_label && g->v->label >= 0)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--label and --each-label exclude each other");
+        return hb_session_refuse(g->session, "--label and --each-label exclude each other");
     if (g->v->each_label && info->classes == 0)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--each-label needs classes; the model was trained without labels");
+        return hb_session_refuse(
+            g->session, "--each-label needs classes; the model was trained without labels");
     if (g->v->label >= info->classes && info->classes == 0)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--label is %d; the model was trained without labels", g->v->label);
+        return hb_session_refuse(g->session, "--label is %d; the model was trained without labels",
+                                 g->v->label);
     if (g->v->label >= info->classes)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--label is %d; the model has the classes 0 to %d, or -1: none",
-                               g->v->label, info->classes - 1);
+        return hb_session_refuse(g->session,
+                                 "--label is %d; the model has the classes 0 to %d, or -1: none",
+                                 g->v->label, info->classes - 1);
     if (g->v->n > most)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "-n is %" PRIu64 "; with %d columns a file holds at most %" PRIu64
-                               " rows",
-                               g->v->n, info->dim, most);
+        return hb_session_refuse(
+            g->session, "-n is %" PRIu64 "; with %d columns a file holds at most %" PRIu64 " rows",
+            g->v->n, info->dim, most);
     return check_pictures(g);
 }
 
@@ -324,12 +318,10 @@ const hb_command hb_command_generate = {
     .summary = "draw samples from a trained model into a table or a picture",
     .text =
         "Draws samples from a model by running its process backward, from noise or, of a drift, "
-        "from "
-        "where the paths of its training ended, with the model's "
-        "score, and writes them in the units of its data, as rows x_1 .. x_D or as a picture. "
-        "Sample i depends on the model, the options and i alone: not on the number of threads, and "
-        "samples 0 .. N-1 are the same in one file or in several with --first. The file appears "
-        "whole or not at all.",
+        "from where the paths of its training ended, with the model's score, and writes them in "
+        "the units of its data, as rows x_1 .. x_D or as a picture. Sample i depends on the model, "
+        "the options and i alone: not on the number of threads, and samples 0 .. N-1 are the same "
+        "in one file or in several with --first. The file appears whole or not at all.",
     .example = "heatball generate ring.safetensors -n 2000 --plot ring.svg -o ring.npy",
     .options = hb_generate_options,
     .size = sizeof(hb_generate_values),

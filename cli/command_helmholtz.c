@@ -25,10 +25,9 @@ static const hb_option helmholtz_options[] = {
      .offset = offsetof(hb_helmholtz_values, source)},
     HB_OPTION(REAL, "tau", "T", tau, "the model's score at this tau; required with a model",
               .max = 1e6, .rules = HB_OPTION_ABOVE),
-    HB_OPTION(
-        TEXT, "box", "BOX", box,
-        "low and high of the axes, as \"-4 4\" or \"-4 4, -2 2\"; default: of a model the box "
-        "that holds samples at this tau, of an array the corner 0 and --spacing"),
+    HB_OPTION(TEXT, "box", "BOX", box,
+              "low and high of the axes, as \"-4 4\" or \"-4 4, -2 2\"; default: of a model the "
+              "box that holds samples at this tau, of an array the corner 0 and --spacing"),
     HB_OPTION(INTEGER, "points", "N", points,
               "points per side of the lattice of a model; default: 129", .min = 8, .max = 4096),
     HB_OPTION(REALS, "spacing", "H", spacing,
@@ -200,13 +199,12 @@ static hb_status run_helmholtz(hb_session *session, const void *values)
 const hb_command hb_command_helmholtz = {
     .name = "helmholtz",
     .summary = "split a planar score or field into its curl-free and its divergence-free part",
-    .text =
-        "Takes the score of a model in two dimensions at one tau on a lattice, or an array of a "
-        "field's values, and splits it on the box: field - mean = rotation + gradient. The "
-        "gradient is the nearest one in the mean square, the rotation has no divergence and no "
-        "flow through the boundary. Prints the masses (fractions of the squares) and writes "
-        "field.npy, gradient.npy and rotation.npy of shape (ny, nx, 2), helmholtz.json and a "
-        "figure into a directory.",
+    .text = "Takes the score of a model in two dimensions at one tau on a lattice, or an array of "
+            "a field's values, and splits it on the box: field - mean = rotation + gradient. The "
+            "gradient is the nearest one in the mean square, the rotation has no divergence and no "
+            "flow through the boundary. Prints the masses (fractions of the squares) and writes "
+            "field.npy, gradient.npy and rotation.npy of shape (ny, nx, 2), helmholtz.json and a "
+            "figure into a directory.",
     .example = "heatball helmholtz model.safetensors --tau 0.5 -o parts",
     .options = helmholtz_options,
     .size = sizeof(hb_helmholtz_values),

@@ -46,8 +46,8 @@ static hb_status fill_settings(hb_session *session, const hb_problem_values *v,
                                const hb_problem *problem, hb_solve_parts *out)
 {
     if (v->samples > 0 && v->degree > 0)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--samples has no effect on --degree; leave one of them out");
+        return hb_session_refuse(session,
+                                 "--samples has no effect on --degree; leave one of them out");
     const hb_status status = hb_problem_fill_settings(session, v, problem, out);
     if (v->samples > 0) out->mean.degree = -1;
     return status;
@@ -141,8 +141,7 @@ static hb_status of_problem(hb_session *session, const residual_values *v)
     hb_points points = {0};
     residual_table table = {0};
     if (!isnan(v->tau))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--tau is for a model; a problem takes --time");
+        return hb_session_refuse(session, "--tau is for a model; a problem takes --time");
     hb_status status = hb_problem_from_options(session, &v->problem, &problem);
     if (status == HB_OK)
         status = hb_points_read(session, v->problem.at, hb_problem_dim(problem), &points);
@@ -161,16 +160,15 @@ static hb_status check_model_options(hb_session *session, const residual_values 
     const hb_problem_values *p = &v->problem;
     if (p->problem || p->noise || p->initial || p->dim > 0 || !isnan(p->time) || p->points > 0 ||
         p->box)
-        return hb_session_fail(
-            session, HB_ERROR_ARGUMENT,
+        return hb_session_refuse(
+            session,
             "--model has its own process; it goes with --tau, --at, --radii, --samples, --lift, "
             "--degree and --seed alone, and with --drift and --param when it was trained so");
-    if (isnan(v->tau))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT, "--tau is missing; --model needs it");
+    if (isnan(v->tau)) return hb_session_refuse(session, "--tau is missing; --model needs it");
     if (quantity_codes[v->quantity] != HB_QUANTITY_V)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--quantity is %s; of a model it must be v, its log-density",
-                               quantity_names[v->quantity]);
+        return hb_session_refuse(session,
+                                 "--quantity is %s; of a model it must be v, its log-density",
+                                 quantity_names[v->quantity]);
     return HB_OK;
 }
 
@@ -183,22 +181,22 @@ static hb_status process_of(hb_session *session, const residual_values *v, const
     hb_model_info info;
     hb_model_info_get(model, sizeof info, &info);
     if (info.head != HB_HEAD_ENERGY)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "%.200s has the %s head; only the energy head has a log-density",
-                               v->model, heads[info.head]);
+        return hb_session_refuse(session,
+                                 "%.200s has the %s head; only the energy head has a log-density",
+                                 v->model, heads[info.head]);
     const int nonlinear = info.process == HB_PROCESS_DRIFT;
     const int typed = hb_problem_frame(hb_model_problem(model)) != NULL;
     if ((p->drift || p->params.n > 0) && (!nonlinear || typed))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               nonlinear ? "%.200s keeps its drift and its noise; leave out --drift"
-                                         : "%.200s was trained without --drift; leave it out",
-                               v->model);
+        return hb_session_refuse(session,
+                                 nonlinear
+                                     ? "%.200s keeps its drift and its noise; leave out --drift"
+                                     : "%.200s was trained without --drift; leave it out",
+                                 v->model);
     *out = hb_model_problem(model);
     if (nonlinear && !p->drift && p->params.n == 0) return HB_OK;
     const char *drift = nonlinear ? p->drift : info.process == HB_PROCESS_OU ? "-x[i]" : "0*x[i]";
     if (!drift)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--param is given without --drift; give both or none");
+        return hb_session_refuse(session, "--param is given without --drift; give both or none");
     const hb_status status =
         hb_problem_of_drift(session, drift, NULL, -1, &p->params, info.dim, made);
     *out = *made;
@@ -213,10 +211,10 @@ static hb_status enter(hb_session *session, const hb_model *model, const hb_poin
     hb_model_standardise(model, points->n, points->x, z);
     for (size_t i = 0; i < points->n * d; i++)
         if (isnan(z[i]) && !isnan(points->x[i]))
-            return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                   "point %zu is outside of the domain of the model's process, "
-                                   "where its noise vanishes",
-                                   i / d + 1);
+            return hb_session_refuse(session,
+                                     "point %zu is outside of the domain of the model's process, "
+                                     "where its noise vanishes",
+                                     i / d + 1);
     return HB_OK;
 }
 
@@ -274,16 +272,14 @@ const hb_command hb_command_residual = {
     .name = "residual",
     .summary =
         "print the mean-value residual of a problem's solution or of a model for several radii",
-    .text =
-        "Solves a problem on a grid, as heatball solve does, or takes a trained model, and prints "
-        "at each point and radius the mean-value residual "
-        "R = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] of F = u, ln u or u ln u (of a model: its "
-        "log-density), which is zero for an exact solution, and scaled = 4 R/(C1 r^2), which tends "
-        "to the residual of the differential equation as r goes to 0. Columns are x_1 .., radius, "
-        "residual, residual_se, scaled, scaled_se.",
-    .example =
-        "heatball residual --drift \"x1 - x1^3\" --noise 1 --initial \"gaussian(mean=0,var=1)\" "
-        "--time 1 --at \"-1;0.5\" --radii 0.1,0.2,0.4 --degree 7",
+    .text = "Solves a problem on a grid, as heatball solve does, or takes a trained model, and "
+            "prints at each point and radius the mean-value residual R = F - E_kappa[F] - (C1 "
+            "r^2/4) E_source[h_F] of F = u, ln u or u ln u (of a model: its log-density), which is "
+            "zero for an exact solution, and scaled = 4 R/(C1 r^2), which tends to the residual of "
+            "the differential equation as r goes to 0. Columns are x_1 .., radius, residual, "
+            "residual_se, scaled, scaled_se.",
+    .example = "heatball residual --drift \"x1 - x1^3\" --noise 1 --initial "
+               "\"gaussian(mean=0,var=1)\" --time 1 --at \"-1;0.5\" --radii 0.1,0.2,0.4 --degree 7",
     .options = residual_options,
     .size = sizeof(residual_values),
     .run = run_residual,

@@ -42,8 +42,8 @@ static const size_t dtype_sizes[] = {sizeof(double), sizeof(float)};
 #define VALUES sample_values
 static const hb_option sample_options[] = {
     HB_OPTION(CHOICE, "measure", NULL, measure,
-              "which measure of the heat ball: the Watson measure |z|^2/(4 sigma^2), "
-              "the source measure ln Phi, or the gradient measure |z|/(2 sigma)",
+              "which measure of the heat ball: the Watson measure |z|^2/(4 sigma^2), the source "
+              "measure ln Phi, or the gradient measure |z|/(2 sigma)",
               .choices = measure_names, .rules = HB_OPTION_REQUIRED),
     HB_OPTION(INTEGER, "dim", "D", dim, "dimension of the points", .min = 1, .max = HB_MAX_DIM,
               .rules = HB_OPTION_REQUIRED),
@@ -62,29 +62,26 @@ static const hb_option sample_options[] = {
     HB_OPTION_JSON(sample_values, json),
     HB_OPTION(TEXT, NULL, "FILE", path, "the file to write, .npy or .csv by its name",
               .letter = 'o', .rules = HB_OPTION_REQUIRED | HB_OPTION_WRITES),
-    HB_OPTION(
-        TEXT, "plot", "FILE", plot,
-        "draw the ball with its draws, and for kappa the convergence of the mean of a solution "
-        "of the heat equation, into this file, .svg, .png or .pdf by its name",
-        .rules = HB_OPTION_FIGURE),
+    HB_OPTION(TEXT, "plot", "FILE", plot,
+              "draw the ball with its draws, and for kappa the convergence of the mean of a "
+              "solution of the heat equation, into this file, .svg, .png or .pdf by its name",
+              .rules = HB_OPTION_FIGURE),
     {0}};
 
 static hb_status check_values(hb_session *session, const sample_values *v)
 {
     const uint64_t row_bytes = ((uint64_t)v->dim + 1) * dtype_sizes[v->dtype];
     if (!hb_points_has_extension(v->path, ".npy") && !hb_points_has_extension(v->path, ".csv"))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "-o is %.200s; the name must end in .npy or .csv", v->path);
+        return hb_session_refuse(session, "-o is %.200s; the name must end in .npy or .csv",
+                                 v->path);
     if (v->n > INT64_MAX / row_bytes)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "-n is %" PRIu64 "; at --dim %d a file holds at most %" PRIu64
-                               " rows",
-                               v->n, v->dim, INT64_MAX / row_bytes);
+        return hb_session_refuse(
+            session, "-n is %" PRIu64 "; at --dim %d a file holds at most %" PRIu64 " rows", v->n,
+            v->dim, INT64_MAX / row_bytes);
     if (v->first > UINT64_MAX - v->n)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--first is %" PRIu64 "; with -n %" PRIu64
-                               " it must be at most %" PRIu64,
-                               v->first, v->n, UINT64_MAX - v->n);
+        return hb_session_refuse(
+            session, "--first is %" PRIu64 "; with -n %" PRIu64 " it must be at most %" PRIu64,
+            v->first, v->n, UINT64_MAX - v->n);
     return HB_OK;
 }
 
@@ -231,7 +228,7 @@ static hb_status draw_figure(hb_session *session, const sample_values *v)
     const size_t columns = (size_t)v->dim + 1, fits = 1 + PLOTTED_VALUES / columns;
     const size_t most = fits < PLOTTED ? fits : PLOTTED, n = v->n < most ? (size_t)v->n : most;
     if (!v->plot) return HB_OK;
-    if (n == 0) return hb_session_fail(session, HB_ERROR_ARGUMENT, "--plot needs draws; -n is 0");
+    if (n == 0) return hb_session_refuse(session, "--plot needs draws; -n is 0");
     double *rows = malloc(n * columns * sizeof *rows); // (n, dim + 1)
     if (!rows) return HB_ERROR_MEMORY;
     const hb_sample_figure figure = {v->dim, v->lift, v->measure == 0, v->radius};
@@ -284,12 +281,11 @@ static hb_status run_sample(hb_session *session, const void *values)
 const hb_command hb_command_sample = {
     .name = "sample",
     .summary = "draw points of a heat-ball measure into a .npy or .csv file",
-    .text =
-        "Draws N independent points of a heat-ball measure, exactly, and writes them as rows "
-        "z_1 .. z_D, sigma: points and backward times, already scaled by the radius. The result "
-        "depends on the options alone, not on the number of threads; draws 0 .. N-1 are the same "
-        "in one file or in several with --first. Memory does not grow with N. The file appears "
-        "whole or not at all.",
+    .text = "Draws N independent points of a heat-ball measure, exactly, and writes them as rows "
+            "z_1 .. z_D, sigma: points and backward times, already scaled by the radius. The "
+            "result depends on the options alone, not on the number of threads; draws 0 .. N-1 are "
+            "the same in one file or in several with --first. Memory does not grow with N. The "
+            "file appears whole or not at all.",
     .example = "heatball sample --measure kappa --dim 7 -n 200000 --seed 1 -o k.npy",
     .options = sample_options,
     .size = sizeof(sample_values),

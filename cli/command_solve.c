@@ -44,12 +44,11 @@ static int method_code(const solve_values *v)
 #define VALUES solve_values
 static const hb_option solve_options[] = {
     HB_PROBLEM_OPTIONS_TIMES(solve_values, problem),
-    HB_OPTION(
-        CHOICE, "method", NULL, method,
-        "how to solve: on a grid (dimension 1 to 3), by particles or walks (any dimension), by "
-        "averages over heat balls on the grid's solution, by walks that a network guides "
-        "(network); auto chooses, all runs every one of the others that applies",
-        .names = method_names, .fallback = "auto"),
+    HB_OPTION(CHOICE, "method", NULL, method,
+              "how to solve: on a grid (dimension 1 to 3), by particles or walks (any dimension), "
+              "by averages over heat balls on the grid's solution, by walks that a network guides "
+              "(network); auto chooses, all runs every one of the others that applies",
+              .names = method_names, .fallback = "auto"),
     HB_OPTION(REAL, "stderr", "E", stderr_density,
               "sample until density_se/density is at most this at every point", .max = INFINITY,
               .rules = HB_OPTION_ABOVE),
@@ -79,11 +78,11 @@ static const hb_option solve_options[] = {
     HB_OPTION(TEXT, NULL, "FILE", path,
               "write the rows to this file, .csv or .npy by its name, or named arrays to a .npz",
               .letter = 'o', .rules = HB_OPTION_WRITES),
-    HB_OPTION(TEXT, "plot", "FILE", plot,
-              "draw the solution, dimension 1 or 2, into this .svg, .png or .pdf file, of several "
-              "times also as an animation, .gif or .html; the numbers behind it stay beside it as "
-              ".plot.csv",
-              .rules = HB_OPTION_FIGURE),
+    HB_OPTION(
+        TEXT, "plot", "FILE", plot,
+        "draw the solution, dimension 1 or 2, into this .svg, .png or .pdf file, of several times "
+        "also as an animation, .gif or .html; the numbers behind it stay beside it as .plot.csv",
+        .rules = HB_OPTION_FIGURE),
     {0}};
 
 /* ---- what the options ask for ---- */
@@ -96,9 +95,9 @@ static hb_status check_all(hb_session *session, const solve_values *v)
     if (method_code(v) != ALL) return HB_OK;
     for (int k = 0; k < 3; k++)
         if (alone[k].value)
-            return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                   "%s is for one method; --method all prints a table or --json",
-                                   alone[k].name);
+            return hb_session_refuse(session,
+                                     "%s is for one method; --method all prints a table or --json",
+                                     alone[k].name);
     return HB_OK;
 }
 
@@ -116,11 +115,9 @@ static void note_unused(hb_session *session, const solve_values *v, const hb_sol
 static hb_status check_options(hb_session *session, const solve_values *v)
 {
     if (!isnan(v->save_every) && !v->state)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--save-every is given without --state; give the file");
+        return hb_session_refuse(session, "--save-every is given without --state; give the file");
     if (v->resume && !v->state)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--resume is given without --state; give the file");
+        return hb_session_refuse(session, "--resume is given without --state; give the file");
     return check_all(session, v);
 }
 
@@ -216,9 +213,8 @@ static hb_status solve_all(hb_session *session, solve_task *task)
 static hb_status check_times(hb_session *session, const solve_values *v, const solve_task *task)
 {
     if (task->times.n == 1 || (!v->paths && !v->state)) return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "%s is for one time, and there are %zu; give one",
-                           v->paths ? "--paths" : "--state", task->times.n);
+    return hb_session_refuse(session, "%s is for one time, and there are %zu; give one",
+                             v->paths ? "--paths" : "--state", task->times.n);
 }
 
 /* A picture of a point at time 0 cannot be drawn: the first positive time opens it. */
@@ -318,16 +314,14 @@ const hb_command hb_command_solve = {
     .summary = "solve an SDE: density, log-density, score and entropy density at points",
     .text =
         "For dx = f(x,t) dt + G(x,t) dW from an initial density, prints the density u at time T, "
-        "ln u, "
-        "the score grad ln u and u ln u at the given points, each with an error. The problem "
-        "comes from a problem file or from --drift, --noise and --initial. A line that begins "
-        "with # says what was done; columns are x_1 .., density, density_se, log_density, "
-        "log_density_se, score_1 .., score_1_se .., entropy_density, entropy_density_se. An "
-        "error that cannot be trusted is inf, and a line below the table says why. With several "
-        "times there is a row for each time and point, and t is the first column.",
-    .example =
-        "heatball solve --drift \"x1 - x1^3\" --noise 1 --initial \"gaussian(mean=0,var=1)\" "
-        "--time 1 --at \"-2.5;-1;0;0.5;2.5\"",
+        "ln u, the score grad ln u and u ln u at the given points, each with an error. The problem "
+        "comes from a problem file or from --drift, --noise and --initial. A line that begins with "
+        "# says what was done; columns are x_1 .., density, density_se, log_density, "
+        "log_density_se, score_1 .., score_1_se .., entropy_density, entropy_density_se. An error "
+        "that cannot be trusted is inf, and a line below the table says why. With several times "
+        "there is a row for each time and point, and t is the first column.",
+    .example = "heatball solve --drift \"x1 - x1^3\" --noise 1 --initial "
+               "\"gaussian(mean=0,var=1)\" --time 1 --at \"-2.5;-1;0;0.5;2.5\"",
     .options = solve_options,
     .size = sizeof(solve_values),
     .run = run_solve};

@@ -48,11 +48,9 @@ static hb_status refuse_name(hb_session *session, const char *name)
     }
     const char *nearest = hb_options_nearest(name, n, names);
     if (nearest)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "unknown study %.80s; there is: %s (did you mean %s?)", name, list,
-                               nearest);
-    return hb_session_fail(session, HB_ERROR_ARGUMENT, "unknown study %.80s; there is: %s", name,
-                           list);
+        return hb_session_refuse(session, "unknown study %.80s; there is: %s (did you mean %s?)",
+                                 name, list, nearest);
+    return hb_session_refuse(session, "unknown study %.80s; there is: %s", name, list);
 }
 
 typedef struct study_call {
@@ -72,9 +70,8 @@ static hb_status run_study(hb_session *session, const void *values)
     const hb_study *study = hb_study_find(v->name);
     if (!study) return refuse_name(session, v->name);
     if (v->part && strcmp(study->name, "mnist") != 0)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--part is given, but the study %s has no parts by name",
-                               study->name);
+        return hb_session_refuse(session, "--part is given, but the study %s has no parts by name",
+                                 study->name);
     char standard[128];
     snprintf(standard, sizeof standard, "heatball-%s", study->name);
     const hb_study_settings settings = {.directory = v->directory ? v->directory : standard,
@@ -90,9 +87,8 @@ static hb_status run_study(hb_session *session, const void *values)
 const hb_command hb_command_study = {
     .name = "study",
     .summary = "run one study of the paper: its tables and figures into a directory",
-    .text =
-        "Runs a study and writes its tables (.csv) and figures (.svg, .png, with the .csv behind "
-        "them) into a directory. The table is printed too, then the directory.",
+    .text = "Runs a study and writes its tables (.csv) and figures (.svg, .png, with the .csv "
+            "behind them) into a directory. The table is printed too, then the directory.",
     .example = "heatball study sampler --quick -o sampler-study",
     .options = study_options,
     .size = sizeof(study_values),

@@ -46,12 +46,11 @@ static hb_status read_images(training *t)
     const hb_train_values *v = t->v;
     hb_images images = {0};
     if (v->rows || v->labels || !isnan(v->held_out))
-        return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
-                               "%s is not for images; --data is %.200s%s",
-                               v->rows     ? "--rows"
-                               : v->labels ? "--labels"
-                                           : "--held-out",
-                               v->data, v->rows ? ": --limit takes the first of them" : "");
+        return hb_session_refuse(t->session, "%s is not for images; --data is %.200s%s",
+                                 v->rows     ? "--rows"
+                                 : v->labels ? "--labels"
+                                             : "--held-out",
+                                 v->data, v->rows ? ": --limit takes the first of them" : "");
     hb_status status =
         hb_image_options_load(t->session, &v->images, v->data, v->settings.seed, &images);
     if (status == HB_OK) status = hb_train_data_images(v->data, &images, &t->data);
@@ -67,23 +66,22 @@ static hb_status read_data(training *t)
     if (refused != HB_OK) return refused;
     if (!hb_train_data_is_file(v->data)) {
         if (v->labels || !isnan(v->held_out))
-            return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
-                                   "%s is for rows of a file; --data is %.80s",
-                                   v->labels ? "--labels" : "--held-out", v->data);
+            return hb_session_refuse(t->session, "%s is for rows of a file; --data is %.80s",
+                                     v->labels ? "--labels" : "--held-out", v->data);
         return hb_train_data_named(t->session, v->data, v->rows ? v->rows : NAMED_ROWS,
                                    v->settings.seed, &t->data);
     }
     if (v->rows)
-        return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
-                               "--rows is for a named set; --data is %.200s", v->data);
+        return hb_session_refuse(t->session, "--rows is for a named set; --data is %.200s",
+                                 v->data);
     const double share = isnan(v->held_out) ? HELD_OUT : v->held_out;
     const hb_status status =
         hb_train_data_read(t->session, v->data, v->labels, share, v->settings.seed, &t->data);
     if (status == HB_OK && t->data.n < 2)
-        return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
-                               "--held-out is %g, which leaves %zu of %zu rows to train on; at "
-                               "least 2 are needed",
-                               share, t->data.n, t->data.n + t->data.held);
+        return hb_session_refuse(
+            t->session,
+            "--held-out is %g, which leaves %zu of %zu rows to train on; at least 2 are needed",
+            share, t->data.n, t->data.n + t->data.held);
     return status;
 }
 
@@ -128,11 +126,10 @@ static hb_status probe_files(training *t)
     if (status == HB_OK) status = probe(t, v->plot);
     if (status != HB_OK || v->settings.resume || access(t->checkpoint, F_OK) != 0) return status;
     if (!hb_session_quiet(t->session))
-        fprintf(
-            stderr,
-            "heatball train: note: %s is of an earlier run and will be replaced; --resume would "
-            "continue from it\n",
-            t->checkpoint);
+        fprintf(stderr,
+                "heatball train: note: %s is of an earlier run and will be replaced; --resume "
+                "would continue from it\n",
+                t->checkpoint);
     return HB_OK;
 }
 
@@ -160,10 +157,10 @@ static hb_status interrupted(training *t)
                                "; the same command with --resume continues from %.200s",
                                t->step, t->steps, t->checkpoint);
     if (t->v->settings.resume && t->checkpoint && access(t->checkpoint, F_OK) == 0)
-        return hb_session_fail(t->session, status,
-                               "interrupted before the first new step; the same command continues "
-                               "from %.200s",
-                               t->checkpoint);
+        return hb_session_fail(
+            t->session, status,
+            "interrupted before the first new step; the same command continues from %.200s",
+            t->checkpoint);
     return hb_session_fail(t->session, status,
                            "interrupted before the first step; nothing is trained yet, and the "
                            "same command begins anew");
@@ -316,10 +313,10 @@ static hb_status check_nodes(const training *t)
                                                  : loss == HB_LOSS_FP ? 3
                                                                       : 0;
     if (t->v->settings.nodes <= 0 || t->data.dim > most) return HB_OK;
-    return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
-                           "--nodes has no effect on --method %s in up to %d dimensions; the data "
-                           "have %d: leave it out, or give --anchors",
-                           hb_loss_names()[loss], most, t->data.dim);
+    return hb_session_refuse(t->session,
+                             "--nodes has no effect on --method %s in up to %d dimensions; the "
+                             "data have %d: leave it out, or give --anchors",
+                             hb_loss_names()[loss], most, t->data.dim);
 }
 
 static hb_status run_training(training *t)
@@ -368,10 +365,10 @@ const hb_command hb_command_train = {
         "denoising score matching alone or with a constraint: the Fokker-Planck residual or the "
         "heat-ball residual. The model file has all that generate, evaluate and helmholtz need. "
         "The same data, options and kind of processor give bit-identical results on any number of "
-        "threads. An interrupted run writes a checkpoint, the name of the model with .ckpt at "
-        "its end. --resume continues from it; the result is bit-identical to a run without a stop.",
-    .example = "heatball train --data ring --method hb --epochs 20 --width 64 -o "
-               "ring.safetensors --plot ring.svg",
+        "threads. An interrupted run writes a checkpoint, the name of the model with .ckpt at its "
+        "end. --resume continues from it; the result is bit-identical to a run without a stop.",
+    .example = "heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors "
+               "--plot ring.svg",
     .options = hb_train_options,
     .size = sizeof(hb_train_values),
     .run = run_train};

@@ -126,25 +126,23 @@ static hb_status print_export(hb_session *session, const hb_data_values *v, cons
 
 static hb_status check_values(hb_session *session, const hb_data_values *v)
 {
-    if (!v->path) return hb_session_fail(session, HB_ERROR_ARGUMENT, "export needs -o FILE");
+    if (!v->path) return hb_session_refuse(session, "export needs -o FILE");
     if (!v->labels) return HB_OK;
     if (!hb_points_has_extension(v->labels, ".npy") && !hb_points_has_extension(v->labels, ".csv"))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--labels is %.200s; the name must end in .npy or .csv", v->labels);
+        return hb_session_refuse(session, "--labels is %.200s; the name must end in .npy or .csv",
+                                 v->labels);
     return HB_OK;
 }
 
 static hb_status check_images(hb_session *session, const hb_data_values *v, const hb_images *images)
 {
     if (v->n > images->count)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "-n is %" PRIu64 "; %.200s has %zu images", v->n, v->name,
-                               images->count);
+        return hb_session_refuse(session, "-n is %" PRIu64 "; %.200s has %zu images", v->n, v->name,
+                                 images->count);
     if (v->labels && !images->labels)
-        return hb_session_fail(
-            session, HB_ERROR_ARGUMENT,
-            "--labels is given, but there is no file of labels beside the images "
-            "of %.200s",
+        return hb_session_refuse(
+            session,
+            "--labels is given, but there is no file of labels beside the images of %.200s",
             v->name);
     return HB_OK;
 }

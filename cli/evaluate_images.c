@@ -61,11 +61,10 @@ static hb_status create_frame(hb_session *session, const hb_image_plan *plan, im
     const size_t dim = (size_t)plan->height * (size_t)plan->width, real = plan->real.n;
     *f = (image_frame){.context = hb_session_context(session), .plan = plan, .dim = (int)dim};
     if (plan->made.n < LEAST_ROWS || real < LEAST_ROWS || plan->trained.n < LEAST_ROWS)
-        return hb_session_fail(
-            session, HB_ERROR_ARGUMENT,
-            "there are %zu generated, %zu real and %zu training images; evaluating "
-            "needs at least %d of each",
-            plan->made.n, real, plan->trained.n, LEAST_ROWS);
+        return hb_session_refuse(session,
+                                 "there are %zu generated, %zu real and %zu training images; "
+                                 "evaluating needs at least %d of each",
+                                 plan->made.n, real, plan->trained.n, LEAST_ROWS);
     f->made = malloc(plan->made.n * dim * sizeof *f->made);
     f->real = malloc(real * dim * sizeof *f->real);
     if (plan->real.labels) f->labels = malloc(real * sizeof *f->labels);
@@ -266,15 +265,13 @@ void hb_image_judgement_print(const hb_image_judgement *j)
     printf("nearest training image: median distance %.4g, of real images %.4g, ratio %.3f; %.2f %% "
            "nearer than 1 %% of the real ones\n",
            j->memory.median, j->memory.real_median, j->memory.ratio, 100 * j->memory.share);
-    printf(
-        "mmd: %.4g, real against training images %.4g, 95 %% of them below %.4g; squares %.3g +- "
-        "%.2g, %.3g, %.3g (%zu rows of each)\n",
-        j->mmd.mmd, j->floor.mmd, j->floor.mmd_upper, j->mmd.mmd2, j->mmd.mmd2_se, j->floor.mmd2,
-        j->floor.mmd2_upper, j->mmd_rows);
-    printf(
-        "salt-and-pepper: %zu of %zu images have a pixel more than %.4g from its median, as 1 %% "
-        "of real ones\n",
-        j->specked, j->made, j->theta);
+    printf("mmd: %.4g, real against training images %.4g, 95 %% of them below %.4g; squares %.3g "
+           "+- %.2g, %.3g, %.3g (%zu rows of each)\n",
+           j->mmd.mmd, j->floor.mmd, j->floor.mmd_upper, j->mmd.mmd2, j->mmd.mmd2_se, j->floor.mmd2,
+           j->floor.mmd2_upper, j->mmd_rows);
+    printf("salt-and-pepper: %zu of %zu images have a pixel more than %.4g from its median, as 1 "
+           "%% of real ones\n",
+           j->specked, j->made, j->theta);
     if (!j->classes) return;
     printf("classes:");
     for (int c = 0; c < j->classes; c++) printf("%s %zu", c ? "," : "", j->counts[c]);

@@ -38,9 +38,8 @@ static hb_status take_real(hb_session *session, const char *name, const hb_image
         if (label < 0 || !images->labels || images->labels[i] == label)
             memcpy(real + taken++ * size, images->pixels + i * size, size * sizeof *real);
     if (taken == n) return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "-n is %zu; %.200s has %zu test images to show beside them", n, name,
-                           taken);
+    return hb_session_refuse(session, "-n is %zu; %.200s has %zu test images to show beside them",
+                             n, name, taken);
 }
 
 hb_status hb_generate_real_images(hb_session *session, const char *name, const hb_model_info *info,
@@ -55,9 +54,9 @@ hb_status hb_generate_real_images(hb_session *session, const char *name, const h
     hb_status status = hb_images_load(hb_session_context(session), &settings, HB_PART_TEST, name,
                                       sizeof images, &images);
     if (status == HB_OK && (images.height != height || images.width != width))
-        status = hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                 "--real: %.200s has images of %d by %d pixels, the model %d by %d",
-                                 name, images.height, images.width, height, width);
+        status = hb_session_refuse(
+            session, "--real: %.200s has images of %d by %d pixels, the model %d by %d", name,
+            images.height, images.width, height, width);
     if (status == HB_OK) {
         *real = calloc(n, (size_t)info->dim * sizeof **real);
         status = *real ? take_real(session, name, &images, label, n, *real) : HB_ERROR_MEMORY;

@@ -59,11 +59,10 @@ const hb_option hb_generate_options[] = {
               "the file to write, .npy, .csv or .png by its name; a .png shows two-dimensional "
               "samples as dots, and square images of 64 pixels or more on a grid",
               .letter = 'o', .rules = HB_OPTION_REQUIRED | HB_OPTION_WRITES | HB_OPTION_FIGURE),
-    HB_OPTION(
-        TEXT, "plot", "FILE", plot,
-        "draw the samples of a two-dimensional model into this file too, .svg, .png or .pdf by "
-        "its name",
-        .rules = HB_OPTION_FIGURE),
+    HB_OPTION(TEXT, "plot", "FILE", plot,
+              "draw the samples of a two-dimensional model into this file too, .svg, .png or .pdf "
+              "by its name",
+              .rules = HB_OPTION_FIGURE),
     {0}};
 
 void hb_generate_options_apply(const hb_generate_values *v, const hb_model_info *info,

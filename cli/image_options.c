@@ -23,8 +23,7 @@ hb_status hb_image_options_refuse(hb_session *session, const hb_image_values *v,
                         : v->limit         ? "--limit"
                                            : NULL;
     if (!given) return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT, "%s is for images; --data is %.200s", given,
-                           data);
+    return hb_session_refuse(session, "%s is for images; --data is %.200s", given, data);
 }
 
 hb_status hb_image_options_load(hb_session *session, const hb_image_values *v, const char *data,
@@ -39,8 +38,8 @@ hb_status hb_image_options_load(hb_session *session, const hb_image_values *v, c
     if (v->resample >= 0) settings.resample = v->resample;
     if (v->binarize >= 0) settings.binarize = v->binarize;
     if (v->dequantise && settings.binarize != HB_BINARIZE_NONE)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--dequantise and --binarize are both given; give one of them");
+        return hb_session_refuse(session,
+                                 "--dequantise and --binarize are both given; give one of them");
     const hb_part part = v->part == 1 ? HB_PART_TEST : HB_PART_TRAIN;
     const hb_status status = hb_images_load(context, &settings, part, data, sizeof *out, out);
     if (status != HB_OK || !v->dequantise) return status;

@@ -18,8 +18,8 @@ hb_status hb_plot_path_check(hb_session *session, const char *path)
 {
     if (!path) return HB_OK;
     if (!format_of(path))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--plot is %.200s; the name must end in .svg, .png or .pdf", path);
+        return hb_session_refuse(session,
+                                 "--plot is %.200s; the name must end in .svg, .png or .pdf", path);
     return HB_OK;
 }
 

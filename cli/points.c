@@ -44,24 +44,23 @@ static hb_status refuse_number(hb_session *session, const char *text, size_t poi
     text = skip_blanks(text);
     const int length = (int)strcspn(text, ",;");
     if (length == 0)
-        return hb_session_fail(
-            session, HB_ERROR_ARGUMENT,
-            "--at: point %zu lacks a number; points are separated by semicolons, "
-            "their coordinates by commas, as in \"1,2; 0,1\"",
-            point);
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "--at: point %zu has %.*s; it must be finite numbers, coordinates "
-                           "separated by commas and points by semicolons, or the name of a .npy or "
-                           ".csv file",
-                           point, length > 60 ? 60 : length, text);
+        return hb_session_refuse(session,
+                                 "--at: point %zu lacks a number; points are separated by "
+                                 "semicolons, their coordinates by commas, as in \"1,2; 0,1\"",
+                                 point);
+    return hb_session_refuse(
+        session,
+        "--at: point %zu has %.*s; it must be finite numbers, coordinates separated by commas and "
+        "points by semicolons, or the name of a .npy or .csv file",
+        point, length > 60 ? 60 : length, text);
 }
 
 static hb_status refuse_dimension(hb_session *session, size_t point, uint64_t found, int dim)
 {
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "--at: point %zu has %llu coordinate%s; the problem has dimension %d "
-                           "(points are separated by semicolons)",
-                           point, (unsigned long long)found, found == 1 ? "" : "s", dim);
+    return hb_session_refuse(session,
+                             "--at: point %zu has %llu coordinate%s; the problem has dimension %d "
+                             "(points are separated by semicolons)",
+                             point, (unsigned long long)found, found == 1 ? "" : "s", dim);
 }
 
 static hb_status read_text(hb_session *session, const char *text, hb_points *out)
@@ -98,10 +97,10 @@ typedef struct mesh_axis {
 
 static hb_status refuse_axis(hb_session *session, int axis)
 {
-    return hb_session_fail(
-        session, HB_ERROR_ARGUMENT,
-        "--at: axis %d of the mesh is no first:last:count and no number; a mesh is "
-        "as \"-3:3:101, -2:2:81\", with 2 to %d points on an axis and %d in all",
+    return hb_session_refuse(
+        session,
+        "--at: axis %d of the mesh is no first:last:count and no number; a mesh is as \"-3:3:101, "
+        "-2:2:81\", with 2 to %d points on an axis and %d in all",
         axis + 1, MOST_MESH, MOST_MESH);
 }
 
@@ -172,18 +171,16 @@ static hb_status take_table(hb_session *session, const char *path, int n_axes,
 {
     const uint64_t columns = n_axes == 1 ? 1 : shape[1];
     if (n_axes > 2)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--at: %.200s has %d axes; points are an array [n][dim]", path,
-                               n_axes);
+        return hb_session_refuse(session, "--at: %.200s has %d axes; points are an array [n][dim]",
+                                 path, n_axes);
     if (columns != (uint64_t)out->dim) return refuse_dimension(session, 1, columns, out->dim);
-    if (shape[0] == 0)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT, "--at: %.200s holds no point", path);
+    if (shape[0] == 0) return hb_session_refuse(session, "--at: %.200s holds no point", path);
     const size_t count = (size_t)shape[0] * (size_t)columns;
     for (size_t i = 0; i < count; i++)
         if (!isfinite(values[i]))
-            return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                   "--at: point %zu of %.200s has %g; it must be finite numbers",
-                                   i / (size_t)columns + 1, path, values[i]);
+            return hb_session_refuse(session,
+                                     "--at: point %zu of %.200s has %g; it must be finite numbers",
+                                     i / (size_t)columns + 1, path, values[i]);
     out->x = malloc(count * sizeof(double));
     if (!out->x) return HB_ERROR_MEMORY;
     memcpy(out->x, values, count * sizeof(double));
@@ -213,10 +210,10 @@ hb_status hb_points_read(hb_session *session, const char *text, int dim, hb_poin
 
 static hb_status refuse_list(hb_session *session, const char *option, const char *text)
 {
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "%s is %.100s; it must be finite numbers separated by commas, or the "
-                           "name of a .npy or .csv file with one row or column of them",
-                           option, text);
+    return hb_session_refuse(session,
+                             "%s is %.100s; it must be finite numbers separated by commas, or the "
+                             "name of a .npy or .csv file with one row or column of them",
+                             option, text);
 }
 
 static hb_status list_from_file(hb_session *session, const char *option, const char *path,
@@ -264,10 +261,10 @@ void hb_points_destroy(hb_points *points)
 
 static hb_status refuse_box(hb_session *session, const char *text, int dim)
 {
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "--box is %.100s; it must be low and high of each axis, as \"-4 4\" for "
-                           "all or %d such pairs separated by commas, low below high",
-                           text, dim);
+    return hb_session_refuse(session,
+                             "--box is %.100s; it must be low and high of each axis, as \"-4 4\" "
+                             "for all or %d such pairs separated by commas, low below high",
+                             text, dim);
 }
 
 hb_status hb_points_box(hb_session *session, const char *text, int dim, double *low, double *high)

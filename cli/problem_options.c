@@ -21,8 +21,7 @@ static hb_status read_parameter(hb_session *session, const char *text, char *nam
     const char *sign = strchr(text, '=');
     if (sign) *value = strtod(sign + 1, &rest);
     if (!sign || sign == text || rest == sign + 1 || *rest || !isfinite(*value))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--param is %.80s; it must be NAME=NUMBER, as a=2", text);
+        return hb_session_refuse(session, "--param is %.80s; it must be NAME=NUMBER, as a=2", text);
     memcpy(name, text, (size_t)(sign - text));
     name[sign - text] = 0;
     return HB_OK;
@@ -41,8 +40,8 @@ static hb_status read_parameters(hb_session *session, const hb_texts *texts, par
         out->names[i] = name;
         for (size_t k = 0; k < i; k++)
             if (strcmp(out->names[k], name) == 0)
-                return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                       "--param %.60s is given twice; give it once", name);
+                return hb_session_refuse(session, "--param %.60s is given twice; give it once",
+                                         name);
         name += strlen(name) + 1;
     }
     return HB_OK;
@@ -52,26 +51,22 @@ static hb_status check_source(hb_session *session, const hb_problem_values *v)
 {
     const int own = v->drift || v->potential;
     if (v->drift && v->potential)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--drift and --potential are both given; give one of them");
+        return hb_session_refuse(session,
+                                 "--drift and --potential are both given; give one of them");
     if (v->problem && own)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--problem and %s are both given; give one of them",
-                               v->drift ? "--drift" : "--potential");
+        return hb_session_refuse(session, "--problem and %s are both given; give one of them",
+                                 v->drift ? "--drift" : "--potential");
     if (v->potential && v->dim == 0)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--potential is given without --dim; give the dimension");
+        return hb_session_refuse(session, "--potential is given without --dim; give the dimension");
     if (!v->problem && !own)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--drift is missing; give --problem FILE.ini, or --drift, --noise "
-                               "and --initial");
+        return hb_session_refuse(
+            session,
+            "--drift is missing; give --problem FILE.ini, or --drift, --noise and --initial");
     if (own && !v->initial && v->time != INFINITY)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--initial is missing; it must be an initial density such as "
-                               "\"gaussian(mean=0, var=1)\"");
+        return hb_session_refuse(session, "--initial is missing; it must be an initial density "
+                                          "such as \"gaussian(mean=0, var=1)\"");
     if (own && isnan(v->time))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--time is missing; it must be a number of at least 0");
+        return hb_session_refuse(session, "--time is missing; it must be a number of at least 0");
     return HB_OK;
 }
 
@@ -108,8 +103,7 @@ static hb_status make_problem(hb_session *session, const hb_problem_values *v,
         return HB_OK;
     hb_problem_destroy(*out);
     *out = NULL;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "%.200s has no initial density; give --initial", v->problem);
+    return hb_session_refuse(session, "%.200s has no initial density; give --initial", v->problem);
 }
 
 hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *v, hb_problem **out)
@@ -181,14 +175,10 @@ hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values 
     const int dim = hb_problem_dim(problem);
     for (int axis = 0; axis < 3 && axis < dim; axis++) settings->grid.points[axis] = v->points;
     if (v->points % 2)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT, "--points is %d; it must be even",
-                               v->points);
+        return hb_session_refuse(session, "--points is %d; it must be even", v->points);
     if (!v->box) return HB_OK;
     if (dim > 3)
-        return hb_session_fail(
-            session, HB_ERROR_ARGUMENT,
-            "--box is of the grid, which goes up to dimension 3; the problem has "
-            "%d",
-            dim);
+        return hb_session_refuse(
+            session, "--box is of the grid, which goes up to dimension 3; the problem has %d", dim);
     return hb_points_box(session, v->box, dim, settings->grid.low, settings->grid.high);
 }

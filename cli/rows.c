@@ -133,8 +133,7 @@ hb_status hb_rows_check_path(hb_session *session, const char *path)
 {
     if (!path || hb_points_has_extension(path, ".npy") || hb_points_has_extension(path, ".csv"))
         return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "-o is %.200s; the name must end in .csv or .npy", path);
+    return hb_session_refuse(session, "-o is %.200s; the name must end in .csv or .npy", path);
 }
 
 static hb_status write_header(const hb_rows *rows, hb_writer *writer, int cells, int is_csv)

@@ -298,8 +298,7 @@ static hb_status check_file(hb_session *session, const char *target, size_t leng
         return HB_OK;
     snprintf(path, sizeof path, "%.*s", (int)length, target);
     if (access(path, R_OK) == 0) return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT, "--score: cannot open %.300s: %s", path,
-                           strerror(errno));
+    return hb_session_refuse(session, "--score: cannot open %.300s: %s", path, strerror(errno));
 }
 
 hb_status hb_script_open(hb_session *session, const char *program, const char *target, int dim,
@@ -317,9 +316,8 @@ hb_status hb_script_open(hb_session *session, const char *program, const char *t
                           .limit = limit};
     const char *colon = strrchr(target, ':');
     if (!colon || colon == target || !colon[1])
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--score is %.200s; it must be MODULE:FUNCTION or FILE.py:FUNCTION",
-                               target);
+        return hb_session_refuse(
+            session, "--score is %.200s; it must be MODULE:FUNCTION or FILE.py:FUNCTION", target);
     HB_TRY(check_file(session, target, (size_t)(colon - target)));
     double *values = malloc((size_t)dim * sizeof *values); // (dim)
     if (!values) return HB_ERROR_MEMORY;

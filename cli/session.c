@@ -347,14 +347,28 @@ int hb_session_quiet(const hb_session *session)
     return session->quiet;
 }
 
+static void session_keep_message(hb_session *session, const char *format, va_list arguments)
+{
+    vsnprintf(session->message, sizeof session->message, format, arguments);
+    hb_options_clean(session->message);
+}
+
 hb_status hb_session_fail(hb_session *session, hb_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(session->message, sizeof session->message, format, arguments);
+    session_keep_message(session, format, arguments);
     va_end(arguments);
-    hb_options_clean(session->message);
     return status;
+}
+
+hb_status hb_session_refuse(hb_session *session, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    session_keep_message(session, format, arguments);
+    va_end(arguments);
+    return HB_ERROR_ARGUMENT;
 }
 
 const char *hb_session_message(const hb_session *session, hb_status status)

@@ -61,9 +61,10 @@ int hb_session_quiet(const hb_session *session);
 int hb_session_alone(hb_session *session, const char *what);
 hb_status hb_session_together(hb_session *session, hb_status status);
 
-/* Stores the message of this failure, one line, and returns status. */
+/* Stores the message of this failure, one line, and returns status; refuse: HB_ERROR_ARGUMENT. */
 hb_status hb_session_fail(hb_session *session, hb_status status, const char *format, ...)
     HB_PRINTF(3, 4);
+hb_status hb_session_refuse(hb_session *session, const char *format, ...) HB_PRINTF(2, 3);
 /* The sentence to print for a failed status: the session's, else the context's, else the status's.
  */
 const char *hb_session_message(const hb_session *session, hb_status status);

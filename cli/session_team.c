@@ -126,8 +126,8 @@ hb_status hb_command_team_compare(hb_context *context)
 {
     const char *isa = hb_context_isa(context);
     HB_TRY(compare(context, add_bytes(START, isa, strlen(isa)),
-                   "has another instruction set than rank 0; give all of them the same with "
-                   "--isa, and networks also with ONEDNN_MAX_CPU_ISA"));
+                   "has another instruction set than rank 0; give all of them the same with --isa, "
+                   "and networks also with ONEDNN_MAX_CPU_ISA"));
     return compare(context, own.sum,
                    "was started with other arguments or another version than rank 0");
 }

@@ -210,8 +210,8 @@ hb_status hb_solve_check_path(hb_session *session, const char *path)
     if (!path || hb_points_has_extension(path, ".npz")) return HB_OK;
     if (hb_points_has_extension(path, ".npy") || hb_points_has_extension(path, ".csv"))
         return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "-o is %.200s; the name must end in .csv, .npy or .npz", path);
+    return hb_session_refuse(session, "-o is %.200s; the name must end in .csv, .npy or .npz",
+                             path);
 }
 
 /* ---- several methods ---- */

@@ -27,11 +27,10 @@ hb_status hb_train_data_named(hb_session *session, const char *name, uint64_t ro
     *out = (hb_train_data){.name = name, .n = (size_t)rows};
     const hb_status status = hb_named_set_open(session, name, &out->set);
     if (status != HB_OK && strpbrk(name, "./"))
-        return hb_session_fail(
-            session, status,
-            "--data is %.200s; it must be a set of heatball data list, or a file "
-            "whose name ends in .npy or .csv",
-            name);
+        return hb_session_fail(session, status,
+                               "--data is %.200s; it must be a set of heatball data list, or a "
+                               "file whose name ends in .npy or .csv",
+                               name);
     if (status != HB_OK) return status;
     out->dim = hb_mixture_dim(out->set);
     if (rows == 0) return HB_OK;
@@ -50,18 +49,18 @@ static hb_status read_labels(hb_session *session, const char *path, size_t n, in
     double *values = NULL;
     hb_status status = hb_table_read(context, path, &axes, shape, &values);
     if (status == HB_OK && (axes > 2 || (axes == 2 && shape[1] != 1) || shape[0] != n))
-        status = hb_session_fail(
-            session, HB_ERROR_ARGUMENT,
-            "--labels: %.200s has %llu rows and %llu columns; it must have one "
-            "number for each of the %zu rows of data",
-            path, (unsigned long long)shape[0], (unsigned long long)(axes > 1 ? shape[1] : 1), n);
+        status = hb_session_refuse(session,
+                                   "--labels: %.200s has %llu rows and %llu columns; it must have "
+                                   "one number for each of the %zu rows of data",
+                                   path, (unsigned long long)shape[0],
+                                   (unsigned long long)(axes > 1 ? shape[1] : 1), n);
     *classes = 0;
     for (size_t i = 0; status == HB_OK && i < n; i++) {
         if (!(values[i] >= 0 && values[i] < 100000 && values[i] == floor(values[i])))
-            status = hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                     "--labels: row %zu of %.200s is %g; a class must be an "
-                                     "integer from 0 to 99999",
-                                     i + 1, path, values[i]);
+            status = hb_session_refuse(
+                session,
+                "--labels: row %zu of %.200s is %g; a class must be an integer from 0 to 99999",
+                i + 1, path, values[i]);
         const int label = status == HB_OK ? (int)values[i] : 0;
         labels[i] = label;
         if (label >= *classes) *classes = label + 1;

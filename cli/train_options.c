@@ -97,18 +97,13 @@ const hb_option hb_train_options[] = {
 
 /* ---- checked ---- */
 
-static hb_status refuse(hb_session *session, const char *text)
-{
-    return hb_session_fail(session, HB_ERROR_ARGUMENT, "%s", text);
-}
-
 /* An option that only some methods look at. */
 static hb_status check_for(hb_session *session, const hb_train_values *v, int given, int needed,
                            const char *option, const char *methods)
 {
     if (!given || needed) return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT, "%s is for --method %s; --method is %s",
-                           option, methods, hb_loss_names()[v->settings.loss]);
+    return hb_session_refuse(session, "%s is for --method %s; --method is %s", option, methods,
+                             hb_loss_names()[v->settings.loss]);
 }
 
 static hb_status check_method(hb_session *session, const hb_train_values *v)
@@ -136,21 +131,20 @@ static hb_status check_method(hb_session *session, const hb_train_values *v)
 hb_status hb_train_options_check(hb_session *session, const hb_train_values *v)
 {
     if (v->drift && v->settings.process >= 0)
-        return refuse(session, "--process and --drift are both given; give one of them");
+        return hb_session_refuse(session, "--process and --drift are both given; give one of them");
     if (v->params.n && !v->drift)
-        return refuse(session, "--param is given without --drift; give both");
+        return hb_session_refuse(session, "--param is given without --drift; give both");
     if (v->noise && !v->drift)
-        return refuse(session, "--noise is given without --drift; give both");
+        return hb_session_refuse(session, "--noise is given without --drift; give both");
     if (v->convention >= 0 && !v->noise)
-        return refuse(session, "--convention is given without --noise; give both");
+        return hb_session_refuse(session, "--convention is given without --noise; give both");
     if (v->settings.epochs && v->settings.steps)
-        return refuse(session, "--epochs and --steps are both given; give one of them");
+        return hb_session_refuse(session, "--epochs and --steps are both given; give one of them");
     if (!hb_points_has_extension(v->path, ".safetensors"))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "-o is %.200s; the name must end in .safetensors", v->path);
+        return hb_session_refuse(session, "-o is %.200s; the name must end in .safetensors",
+                                 v->path);
     if (v->log && !hb_points_has_extension(v->log, ".csv"))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--log is %.200s; the name must end in .csv", v->log);
+        return hb_session_refuse(session, "--log is %.200s; the name must end in .csv", v->log);
     HB_TRY(hb_plot_path_check(session, v->plot));
     return check_method(session, v);
 }

@@ -13,10 +13,10 @@ static hb_status check_shape(hb_session *session, const char *path, int n_axes,
     if ((n_axes == 3 || (n_axes == 2 && dim == 1)) && width == (uint64_t)dim && shape[0] > 0 &&
         shape[1] > 0)
         return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "--paths: %.200s has %d axes and %llu coordinates per place; it must be "
-                           "an array [path][time][%d] with at least one path and one time",
-                           path, n_axes, (unsigned long long)width, dim);
+    return hb_session_refuse(session,
+                             "--paths: %.200s has %d axes and %llu coordinates per place; it must "
+                             "be an array [path][time][%d] with at least one path and one time",
+                             path, n_axes, (unsigned long long)width, dim);
 }
 
 static hb_status even_times(size_t n, double time, hb_points *out)
@@ -35,8 +35,7 @@ hb_status hb_user_paths_read(hb_session *session, const char *path, const char *
     uint64_t shape[4];
     *out = (hb_user_paths){0};
     if (!path && times)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--path-times is given without --paths; give both");
+        return hb_session_refuse(session, "--path-times is given without --paths; give both");
     if (!path) return HB_OK;
     hb_status status =
         hb_table_read(hb_session_context(session), path, &n_axes, shape, &out->values);
@@ -46,9 +45,9 @@ hb_status hb_user_paths_read(hb_session *session, const char *path, const char *
     HB_TRY(times ? hb_points_list(session, "--path-times", times, &out->times)
                  : even_times(n_times, time, &out->times));
     if (out->times.n != n_times)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--path-times has %zu times; %.200s has %zu places on each path",
-                               out->times.n, path, n_times);
+        return hb_session_refuse(session,
+                                 "--path-times has %zu times; %.200s has %zu places on each path",
+                                 out->times.n, path, n_times);
     settings->n_paths = (size_t)shape[0];
     settings->n_times = n_times;
     settings->paths = out->values;
