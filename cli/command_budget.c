@@ -108,9 +108,7 @@ static hb_status run_budget(hb_session *session, const void *values)
     hb_report *report = hb_report_create();
     add_window(report, v, &budget);
     if (has_initial(v)) add_bounds(report, &budget);
-    hb_status status = hb_report_print(report, v->json, stdout);
-    hb_report_destroy(report);
-    return status;
+    return hb_report_finish(report, v->json);
 }
 
 const hb_command hb_command_budget = {

@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "problem_options.h"
 #include "script_score.h"
-#include "train_data.h"
+#include "train.h"
 
 #include <heatball/certify.h>
 #include <inttypes.h>

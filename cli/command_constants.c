@@ -54,9 +54,7 @@ static hb_status run_constants(hb_session *session, const void *values)
                                  &constants));
     hb_report *report = hb_report_create();
     add_constants(report, &constants);
-    hb_status status = hb_report_print(report, v->json, stdout);
-    hb_report_destroy(report);
-    return status;
+    return hb_report_finish(report, v->json);
 }
 
 const hb_command hb_command_constants = {

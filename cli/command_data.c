@@ -6,9 +6,7 @@
  *     export NAME    rows of numbers in a .npy or .csv file
  * NAME is a planar set (data_planar.c), a set of images, or a path to images (data_images.c). */
 #include "commands.h"
-#include "data_images.h"
-#include "data_planar.h"
-#include "named_set.h"
+#include "data.h"
 #include "plot_path.h"
 #include "rows.h"
 

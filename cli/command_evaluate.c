@@ -5,9 +5,7 @@
  * A named set gives the exact score; of a file, the rows that `train` held out are found again from the
  * model's seed. What cannot be measured is null in the JSON, with the reason beside it. */
 #include "commands.h"
-#include "evaluate_figure.h"
-#include "evaluate_images.h"
-#include "evaluate_output.h"
+#include "evaluate.h"
 #include "plot_path.h"
 
 #include <math.h>

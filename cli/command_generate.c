@@ -6,20 +6,18 @@
  * refused is refused before the first sample is made. A model whose network gives 0 generates the Gaussian
  * of its data. */
 #include "commands.h"
-#include "generate_figure.h"
-#include "generate_options.h"
+#include "generate.h"
 #include "plot_path.h"
 #include "points.h"
 #include "report.h"
+#include "rows.h"
 
-#include <heatball/file.h>
 #include <heatball/team.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { CHUNK = 16384, NAME = 24 };
+enum { CHUNK = 16384 };
 
 /* A run: the model, and where its samples go. */
 typedef struct generation {
@@ -40,7 +38,7 @@ typedef struct generation {
 
 /* ---- checks ---- */
 
-static hb_status check_names(const generation *g)
+static hb_status generate_check_names(const generation *g)
 {
     const hb_generate_values *v = g->v;
     if (!g->is_table && !hb_points_has_extension(v->path, ".png"))
@@ -52,7 +50,7 @@ static hb_status check_names(const generation *g)
     return hb_plot_path_check(g->session, v->plot);
 }
 
-static hb_status check_pictures(const generation *g)
+static hb_status generate_check_pictures(const generation *g)
 {
     const hb_generate_values *v = g->v;
     const int dim = g->info.dim;
@@ -77,7 +75,7 @@ static hb_status check_pictures(const generation *g)
     return HB_OK;
 }
 
-static hb_status check_model(const generation *g)
+static hb_status generate_check_model(const generation *g)
 {
     const hb_model_info *info = &g->info;
     const uint64_t most = INT64_MAX / ((uint64_t)info->dim * sizeof(double));
@@ -109,44 +107,23 @@ static hb_status check_model(const generation *g)
         return hb_session_refuse(
             g->session, "-n is %" PRIu64 "; with %d columns a file holds at most %" PRIu64 " rows",
             g->v->n, info->dim, most);
-    return check_pictures(g);
+    return generate_check_pictures(g);
 }
 
 /* ---- samples ---- */
 
 /* The names of the model's columns, else x_1, x_2, .. */
-static hb_status write_csv_header(hb_writer *writer, const hb_model *model, int dim)
+static const char *generate_column_name(const void *model, int i, char text[HB_ROWS_NAME])
 {
-    const char **names = malloc((size_t)dim * (sizeof *names + NAME));
-    if (!names) return HB_ERROR_MEMORY;
-    char *text = (char *)(names + dim);
-    for (int i = 0; i < dim; i++, text += NAME) {
-        const char *own = hb_model_column_name(model, i);
-        names[i] = own ? own : text;
-        snprintf(text, NAME, "x_%d", i + 1);
-    }
-    const hb_status status = hb_writer_csv_header(writer, dim, names);
-    free(names);
-    return status;
+    const char *own = hb_model_column_name(model, i);
+    return own ? own : hb_rows_x(NULL, i, text);
 }
 
-static hb_status start_table(generation *g)
+static hb_status generate_start_table(generation *g)
 {
-    const uint64_t shape[] = {g->v->n, (uint64_t)g->info.dim};
-    hb_status status = hb_writer_create(hb_session_context(g->session), g->v->path, &g->writer);
-    if (status != HB_OK) return status;
-    if (hb_points_has_extension(g->v->path, ".csv")) {
-        status = hb_writer_csv_begin(g->writer, HB_DTYPE_F64, g->v->n, g->info.dim);
-        return status == HB_OK ? write_csv_header(g->writer, g->model, g->info.dim) : status;
-    }
-    return hb_writer_npy_begin(g->writer, HB_DTYPE_F64, 2, shape);
-}
-
-static hb_status write_rows(const generation *g, size_t n, const double *x)
-{
-    if (hb_points_has_extension(g->v->path, ".csv"))
-        return hb_writer_csv_rows(g->writer, HB_DTYPE_F64, n, g->info.dim, x);
-    return hb_writer_write(g->writer, n * (size_t)g->info.dim * sizeof *x, x);
+    HB_TRY(hb_writer_create(hb_session_context(g->session), g->v->path, &g->writer));
+    return hb_rows_begin(g->writer, g->v->path, HB_DTYPE_F64, g->v->n, g->info.dim,
+                         generate_column_name, g->model);
 }
 
 /* What a model of images gives becomes 0 black .. 1 white. */
@@ -157,9 +134,8 @@ static void to_pixels(const hb_model_info *info, size_t n, double *x)
     for (size_t i = 0; i < n * (size_t)info->dim; i++) x[i] = (x[i] - low) / range;
 }
 
-/* One chunk shows the library's own progress; many are counted here. */
 /* The classes of samples first .. first+n-1; NULL: none is asked for. */
-static const int *label_samples(generation *g, uint64_t first, size_t n)
+static const int *generate_labels(generation *g, uint64_t first, size_t n)
 {
     const hb_generate_values *v = g->v;
     for (size_t i = 0; i < n; i++)
@@ -167,7 +143,8 @@ static const int *label_samples(generation *g, uint64_t first, size_t n)
     return v->each_label || v->label >= 0 ? g->labels : NULL;
 }
 
-static hb_status make_samples(generation *g)
+/* One chunk shows the library's own progress; many are counted here. */
+static hb_status generate_samples(generation *g)
 {
     const hb_generate_values *v = g->v;
     const double start = hb_session_clock();
@@ -176,11 +153,12 @@ static hb_status make_samples(generation *g)
     for (uint64_t done = 0; status == HB_OK && done < v->n;) {
         const size_t n = v->n - done < g->chunk ? (size_t)(v->n - done) : g->chunk;
         double *x = g->x + (g->keep ? done * (uint64_t)g->info.dim : 0);
-        const int *labels = label_samples(g, v->first + done, n);
+        const int *labels = generate_labels(g, v->first + done, n);
         status = hb_model_generate(hb_session_context(g->session), g->model, &g->settings,
                                    v->first + done, n, labels, x);
         if (status == HB_OK) to_pixels(&g->info, n, x);
-        if (status == HB_OK && g->is_table) status = write_rows(g, n, x);
+        if (status == HB_OK && g->is_table)
+            status = hb_rows_append(g->writer, v->path, HB_DTYPE_F64, n, g->info.dim, x);
         done += n;
         if (status == HB_OK && v->n > g->chunk)
             status = hb_context_settle(hb_session_context(g->session),
@@ -190,7 +168,7 @@ static hb_status make_samples(generation *g)
     return status;
 }
 
-static hb_status make_pictures(const generation *g)
+static hb_status generate_pictures(const generation *g)
 {
     static const double black_white[] = {0, 1};
     const hb_generate_values *v = g->v;
@@ -211,7 +189,7 @@ static hb_status make_pictures(const generation *g)
     return hb_generate_images_write(g->session, &picture, grey[0], grey[1], v->path);
 }
 
-static hb_status take_memory(generation *g)
+static hb_status generate_allocate(generation *g)
 {
     const uint64_t n = g->v->n;
     g->chunk = n < CHUNK ? (size_t)n : CHUNK;
@@ -223,25 +201,21 @@ static hb_status take_memory(generation *g)
 }
 
 /* The table is complete before a picture is begun: a missing gnuplot costs no samples. */
-static hb_status make_files(generation *g)
+static hb_status generate_files(generation *g)
 {
-    hb_status status = take_memory(g);
-    if (status == HB_OK && g->is_table) status = start_table(g);
-    if (status == HB_OK) status = make_samples(g);
-    if (status == HB_OK && g->is_table) {
-        status = hb_writer_commit(g->writer);
-        g->writer = NULL;
-    }
-    hb_writer_abort(g->writer);
+    hb_status status = generate_allocate(g);
+    if (status == HB_OK && g->is_table) status = generate_start_table(g);
+    if (status == HB_OK) status = generate_samples(g);
+    status = hb_writer_close(g->writer, status);
     if (status == HB_ERROR_INTERRUPTED)
         return hb_session_fail(g->session, status, "interrupted; %.200s is not written",
                                g->v->path);
-    return status == HB_OK ? make_pictures(g) : status;
+    return status == HB_OK ? generate_pictures(g) : status;
 }
 
 /* ---- what is said ---- */
 
-static hb_status print_json(const generation *g)
+static hb_status generate_print_json(const generation *g)
 {
     const hb_generate_values *v = g->v;
     const hb_generate_settings *s = &g->settings;
@@ -270,16 +244,14 @@ static hb_status print_json(const generation *g)
     if (v->plot) hb_report_text(report, "plot", v->plot, "");
     hb_report_real(report, "seconds", g->seconds, "");
     hb_report_real(report, "samples_per_second", (double)v->n / g->seconds, "");
-    const hb_status status = hb_report_print(report, 1, stdout);
-    hb_report_destroy(report);
-    return status;
+    return hb_report_finish(report, 1);
 }
 
-static hb_status print_result(const generation *g)
+static hb_status generate_print(const generation *g)
 {
     const hb_generate_values *v = g->v;
     hb_session_clear(g->session);
-    if (v->json) return print_json(g);
+    if (v->json) return generate_print_json(g);
     if (hb_session_quiet(g->session)) return HB_OK;
     printf("%s: %" PRIu64 " samples of dimension %d by %s, seed %" PRIu64
            ", %.3g s, %s samples/s\n",
@@ -292,20 +264,17 @@ static hb_status print_result(const generation *g)
 static hb_status run_generate(hb_session *session, const void *values)
 {
     const hb_generate_values *v = values;
-    generation g = {.session = session,
-                    .v = v,
-                    .is_table = hb_points_has_extension(v->path, ".npy") ||
-                                hb_points_has_extension(v->path, ".csv")};
-    HB_TRY(check_names(&g));
+    generation g = {.session = session, .v = v, .is_table = hb_points_is_table(v->path)};
+    HB_TRY(generate_check_names(&g));
     HB_TRY(hb_model_load(hb_session_context(session), v->model, &g.model));
     hb_model_info_get(g.model, sizeof g.info, &g.info);
     hb_generate_options_apply(v, &g.info, &g.settings);
-    hb_status status = check_model(&g);
+    hb_status status = generate_check_model(&g);
     if (status == HB_OK && v->real)
         status =
             hb_generate_real_images(session, v->real, &g.info, v->label, (size_t)v->n, &g.real);
-    if (status == HB_OK) status = make_files(&g);
-    if (status == HB_OK) status = print_result(&g);
+    if (status == HB_OK) status = generate_files(&g);
+    if (status == HB_OK) status = generate_print(&g);
     free(g.x);
     free(g.labels);
     free(g.real);

@@ -5,7 +5,7 @@
  * rotation is its error. Masses are shares of the sum of squares over the box: (-y, x) on a square has the
  * rotation mass 0.843465, because no gradient can flow round a corner. */
 #include "commands.h"
-#include "helmholtz_figure.h"
+#include "helmholtz.h"
 #include "points.h"
 #include "report.h"
 

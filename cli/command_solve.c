@@ -5,10 +5,7 @@
  * bistable drift x - x^3 from N(0,1) to t = 1 has ln u(0) = -1.396345. */
 #include "commands.h"
 #include "problem_options.h"
-#include "solve_figure.h"
-#include "solve_output.h"
-#include "times.h"
-#include "user_paths.h"
+#include "solve.h"
 
 #include <string.h>
 

@@ -10,9 +10,7 @@
 #include "plot_path.h"
 #include "problem_options.h"
 #include "report.h"
-#include "train_data.h"
-#include "train_figure.h"
-#include "train_options.h"
+#include "train.h"
 
 #include <heatball/file.h>
 #include <heatball/team.h>
@@ -268,9 +266,7 @@ static hb_status print_json(const training *t)
     hb_report_real(report, "residual", final_mean(t, HB_LOG_RESIDUAL), "");
     if (v->log) hb_report_text(report, "log", v->log, "");
     if (v->plot) hb_report_text(report, "plot", v->plot, "");
-    const hb_status status = hb_report_print(report, 1, stdout);
-    hb_report_destroy(report);
-    return status;
+    return hb_report_finish(report, 1);
 }
 
 static hb_status print_summary(training *t)

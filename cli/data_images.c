@@ -5,8 +5,7 @@
  *     show      number, size, mean and deviation of the pixels, images of each class; --plot: a grid with a
  *               class in each row, or the first images when there are no labels
  * The training images of MNIST have mean 0.1307 and deviation 0.3081. */
-#include "data_images.h"
-#include "fetch.h"
+#include "data.h"
 #include "points.h"
 #include "rows.h"
 

@@ -1,6 +1,6 @@
 /* The error of a score against tau, by region, both axes logarithmic: lines through points with bars of
  * one standard error. The grid has none: its points are the same in every run. */
-#include "evaluate_figure.h"
+#include "evaluate.h"
 #include "plot_path.h"
 #include "study.h"
 
@@ -71,8 +71,7 @@ hb_status hb_evaluate_figure_write(hb_session *session, const char *title, size_
         status = hb_figure_create(hb_session_context(session), 1, 1, 480, 720, &figure);
     }
     if (status == HB_OK) status = draw(figure, title, n, sorted, work);
-    if (status == HB_OK) status = hb_plot_path_write(figure, path);
-    hb_figure_destroy(figure);
+    status = hb_plot_path_write(figure, status, path);
     free(work);
     free(sorted);
     return status;

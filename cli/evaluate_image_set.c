@@ -4,10 +4,10 @@
  * sides and the pixel range that the model keeps; a model that was trained on rows of a file keeps none, and
  * then has square images of pixels from 0 to 1. The exact score of images is not known, so scores, curl
  * and residuals are not measured here. */
-#include "data_images.h"
-#include "evaluate_images.h"
+#include "data.h"
+#include "evaluate.h"
 #include "rows.h"
-#include "train_data.h"
+#include "train.h"
 
 #include <heatball/generate.h>
 #include <inttypes.h>
@@ -84,11 +84,7 @@ static hb_status print(hb_session *session, const image_run *run, const hb_image
     json_object_set_new(object, "data", json_string(run->name));
     json_object_set_new(object, "method", json_string(run->info.method));
     json_object_set_new(object, "dim", json_integer(run->info.dim));
-    char seed[24];
-    snprintf(seed, sizeof seed, "%" PRIu64, run->seed);
-    json_object_set_new(object, "seed",
-                        run->seed > INT64_MAX ? json_string(seed)
-                                              : json_integer((json_int_t)run->seed));
+    hb_rows_put_seed(object, run->seed);
     hb_image_judgement_put(j, object);
     return hb_rows_print_json(object, stdout);
 }

@@ -7,7 +7,8 @@
  *     classes             by a classifier that is trained here, on the training images
  * docs/judge.md has the definitions. Files of images may be ordered (the first half of the test images of
  * MNIST is cleaner than the second), so real images are taken in a random order. */
-#include "evaluate_images.h"
+#include "evaluate.h"
+#include "rows.h"
 
 #include <heatball/classify.h>
 #include <heatball/data.h>
@@ -214,48 +215,38 @@ void hb_image_judgement_destroy(hb_image_judgement *judgement)
 
 /* ---- shown ---- */
 
-static void put(json_t *object, const char *key, double value)
-{
-    json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
-}
-
-static void put_count(json_t *object, const char *key, size_t value)
-{
-    json_object_set_new(object, key, json_integer((json_int_t)value));
-}
-
 void hb_image_judgement_put(const hb_image_judgement *j, json_t *object)
 {
-    put_count(object, "generated", j->made);
-    put_count(object, "real", j->real);
-    put_count(object, "training", j->trained);
-    put(object, "precision", j->precision);
-    put(object, "recall", j->recall);
-    put(object, "nearest_ratio", j->memory.ratio);
-    put(object, "nearest_median", j->memory.median);
-    put(object, "nearest_median_real", j->memory.real_median);
-    put(object, "nearest_share", j->memory.share);
-    put(object, "mmd", j->mmd.mmd);
-    put(object, "mmd2", j->mmd.mmd2);
-    put(object, "mmd2_se", j->mmd.mmd2_se);
-    put(object, "bandwidth", j->mmd.bandwidth);
-    put(object, "mmd_floor", j->floor.mmd);
-    put(object, "mmd_floor_upper", j->floor.mmd_upper);
-    put(object, "mmd2_floor", j->floor.mmd2);
-    put(object, "mmd2_floor_upper", j->floor.mmd2_upper);
-    put_count(object, "mmd_rows", j->mmd_rows);
-    put(object, "artifact_theta", j->theta);
-    put_count(object, "artifacts", j->specked);
+    hb_rows_put_count(object, "generated", j->made);
+    hb_rows_put_count(object, "real", j->real);
+    hb_rows_put_count(object, "training", j->trained);
+    hb_rows_put(object, "precision", j->precision);
+    hb_rows_put(object, "recall", j->recall);
+    hb_rows_put(object, "nearest_ratio", j->memory.ratio);
+    hb_rows_put(object, "nearest_median", j->memory.median);
+    hb_rows_put(object, "nearest_median_real", j->memory.real_median);
+    hb_rows_put(object, "nearest_share", j->memory.share);
+    hb_rows_put(object, "mmd", j->mmd.mmd);
+    hb_rows_put(object, "mmd2", j->mmd.mmd2);
+    hb_rows_put(object, "mmd2_se", j->mmd.mmd2_se);
+    hb_rows_put(object, "bandwidth", j->mmd.bandwidth);
+    hb_rows_put(object, "mmd_floor", j->floor.mmd);
+    hb_rows_put(object, "mmd_floor_upper", j->floor.mmd_upper);
+    hb_rows_put(object, "mmd2_floor", j->floor.mmd2);
+    hb_rows_put(object, "mmd2_floor_upper", j->floor.mmd2_upper);
+    hb_rows_put_count(object, "mmd_rows", j->mmd_rows);
+    hb_rows_put(object, "artifact_theta", j->theta);
+    hb_rows_put_count(object, "artifacts", j->specked);
     if (!j->classes) return;
     json_t *counts = json_array();
     for (int c = 0; c < j->classes; c++)
         json_array_append_new(counts, json_integer((json_int_t)j->counts[c]));
     json_object_set_new(object, "class_counts", counts);
-    put(object, "class_share_least", j->least_share);
-    put(object, "class_share_most", j->most_share);
-    put(object, "confident", j->confident);
-    put(object, "confident_real", j->real_confident);
-    put(object, "classifier_right", j->right);
+    hb_rows_put(object, "class_share_least", j->least_share);
+    hb_rows_put(object, "class_share_most", j->most_share);
+    hb_rows_put(object, "confident", j->confident);
+    hb_rows_put(object, "confident_real", j->real_confident);
+    hb_rows_put(object, "classifier_right", j->right);
 }
 
 void hb_image_judgement_print(const hb_image_judgement *j)

@@ -4,7 +4,7 @@
  *     curl = mean curl_i,  error sqrt(sum se_i^2)/k;    residual^2 = mean R_i^2 (its own radius, or the first)
  * Points at different tau are independent, so the errors add in squares; the error of R^2 is 2 R se, or
  * se^2 where R is 0 (evaluate_measure.c). */
-#include "evaluate_output.h"
+#include "evaluate.h"
 #include "rows.h"
 
 #include <inttypes.h>
@@ -142,16 +142,6 @@ static hb_status print_table(const hb_evaluate_plan *plan, const hb_evaluation *
 
 /* ---- JSON ---- */
 
-static void put(json_t *object, const char *key, double value)
-{
-    json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
-}
-
-static void put_count(json_t *object, const char *key, size_t value)
-{
-    json_object_set_new(object, key, json_integer((json_int_t)value));
-}
-
 static void put_reason(json_t *object, const char *key, const char *reason)
 {
     if (reason) json_object_set_new(object, key, json_string(reason));
@@ -163,12 +153,12 @@ static json_t *residual_list(const hb_evaluate_plan *plan, const hb_evaluation *
     for (size_t i = 0; !e->no_residual && i < plan->n_tau * radii_of(plan); i++) {
         const hb_evaluate_residual *r = &e->residual[i];
         json_t *row = json_object();
-        put(row, "tau", r->tau);
-        put(row, "radius", r->radius);
-        put(row, "residual", r->residual);
-        put(row, "residual_se", r->residual_se);
-        put(row, "scaled", r->scaled);
-        put(row, "scaled_se", r->scaled_se);
+        hb_rows_put(row, "tau", r->tau);
+        hb_rows_put(row, "radius", r->radius);
+        hb_rows_put(row, "residual", r->residual);
+        hb_rows_put(row, "residual_se", r->residual_se);
+        hb_rows_put(row, "scaled", r->scaled);
+        hb_rows_put(row, "scaled_se", r->scaled_se);
         json_array_append_new(list, row);
     }
     return list;
@@ -186,20 +176,20 @@ static json_t *name_list(const hb_model *model, int dim)
 static void put_samples(json_t *object, int dim, const hb_evaluation *e)
 {
     const int some = !e->no_mmd;
-    put(object, "mmd", some ? e->mmd.mmd : NAN);
-    put(object, "mmd_floor", some ? e->floor.mmd : NAN);
-    put(object, "mmd2", some ? e->mmd.mmd2 : NAN);
-    put(object, "mmd2_se", some ? e->mmd.mmd2_se : NAN);
-    put(object, "mmd2_floor", some ? e->floor.mmd2 : NAN);
-    put(object, "mmd2_floor_se", some ? e->floor.mmd2_se : NAN);
-    put(object, "bandwidth", some ? e->mmd.bandwidth : NAN);
+    hb_rows_put(object, "mmd", some ? e->mmd.mmd : NAN);
+    hb_rows_put(object, "mmd_floor", some ? e->floor.mmd : NAN);
+    hb_rows_put(object, "mmd2", some ? e->mmd.mmd2 : NAN);
+    hb_rows_put(object, "mmd2_se", some ? e->mmd.mmd2_se : NAN);
+    hb_rows_put(object, "mmd2_floor", some ? e->floor.mmd2 : NAN);
+    hb_rows_put(object, "mmd2_floor_se", some ? e->floor.mmd2_se : NAN);
+    hb_rows_put(object, "bandwidth", some ? e->mmd.bandwidth : NAN);
     json_t *distances = json_array();
     for (int j = 0; e->kolmogorov && j < dim; j++)
         json_array_append_new(distances, json_real(e->kolmogorov[j]));
     json_object_set_new(object, "kolmogorov", distances);
-    put(object, "kolmogorov_floor", e->kolmogorov ? e->kolmogorov_floor : NAN);
-    put_count(object, "generated", e->generated);
-    put_count(object, "real", e->real);
+    hb_rows_put(object, "kolmogorov_floor", e->kolmogorov ? e->kolmogorov_floor : NAN);
+    hb_rows_put_count(object, "generated", e->generated);
+    hb_rows_put_count(object, "real", e->real);
     put_reason(object, "mmd_reason", e->no_mmd);
     json_t *counts = json_array();
     for (int k = 0; k < e->modes; k++)
@@ -210,11 +200,11 @@ static void put_samples(json_t *object, int dim, const hb_evaluation *e)
     json_object_set_new(object, "outliers",
                         e->modes ? json_integer((json_int_t)e->outliers) : json_null());
     put_reason(object, "modes_reason", e->no_modes);
-    put(object, "nll", e->nll);
-    put(object, "nll_se", e->nll_se);
-    put(object, "nll_bits", e->nll / M_LN2);
-    put(object, "nll_exact", e->nll_exact);
-    put_count(object, "nll_rows", e->nll_rows);
+    hb_rows_put(object, "nll", e->nll);
+    hb_rows_put(object, "nll_se", e->nll_se);
+    hb_rows_put(object, "nll_bits", e->nll / M_LN2);
+    hb_rows_put(object, "nll_exact", e->nll_exact);
+    hb_rows_put_count(object, "nll_rows", e->nll_rows);
     put_reason(object, "nll_reason", e->no_nll);
 }
 
@@ -228,22 +218,18 @@ static json_t *json_of(const char *model, const char *plot, const hb_evaluate_pl
     hb_model_info info;
     hb_model_info_get(plan->model, sizeof info, &info);
     json_object_set_new(object, "method", json_string(info.method));
-    put_count(object, "dim", (size_t)info.dim);
-    put(object, "scale", info.scale);
-    put_count(object, "held_out", plan->data->held);
+    hb_rows_put_count(object, "dim", (size_t)info.dim);
+    hb_rows_put(object, "scale", info.scale);
+    hb_rows_put_count(object, "held_out", plan->data->held);
     put_reason(object, "held_out_reason", plan->data->why);
-    char seed[24];
-    snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
-    json_object_set_new(object, "seed",
-                        plan->seed > INT64_MAX ? json_string(seed)
-                                               : json_integer((json_int_t)plan->seed));
+    hb_rows_put_seed(object, plan->seed);
     json_object_set_new(object, "tau", tau_list(plan, e, c));
     put_reason(object, "mse_reason", e->no_score);
-    put(object, "curl", curl.value);
-    put(object, "curl_se", curl.se);
+    hb_rows_put(object, "curl", curl.value);
+    hb_rows_put(object, "curl_se", curl.se);
     put_reason(object, "curl_reason", e->no_points);
-    put(object, "residual", residual.value);
-    put(object, "residual_se", residual.se);
+    hb_rows_put(object, "residual", residual.value);
+    hb_rows_put(object, "residual_se", residual.se);
     put_reason(object, "residual_reason", e->no_residual);
     json_object_set_new(object, "residuals", residual_list(plan, e));
     json_object_set_new(object, "columns", name_list(plan->model, info.dim));

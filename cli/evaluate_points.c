@@ -6,7 +6,7 @@
  *     a named set   exact draws of its law at tau
  *     a file        a z_0 + sqrt(b) noise with held-out rows z_0; OU: a = e^-tau, b = 1 - a^2; VE: 1, 2 tau
  *     a drift       the model's own reverse process, stopped at tau; such a model is judged in x itself */
-#include "evaluate_points.h"
+#include "evaluate.h"
 
 #include <heatball/generate.h>
 #include <heatball/random.h>

@@ -6,7 +6,7 @@
  *             nll_exact: the same of the set's own density at tau_min
  * Real rows are fresh draws of a named set; of a file the held-out rows, and for the floor rows of the
  * training; where those are fewer than half of the held-out ones, these in two halves. A model that is exact has mmd = floor up to chance and nll = nll_exact. */
-#include "evaluate_samples.h"
+#include "evaluate.h"
 
 #include <heatball/generate.h>
 #include <math.h>

@@ -5,7 +5,7 @@
  * samples with a MARGIN on each side and HEADROOM for the legend; WIDTH and HEIGHT make lengths along both
  * axes equal. Of 2000 normal samples in the plane the outermost contour is near
  * radius sqrt(2 ln 100) = 3.03. */
-#include "generate_figure.h"
+#include "generate.h"
 #include "plot_path.h"
 #include "study.h"
 
@@ -196,8 +196,7 @@ static hb_status fill_and_draw(hb_session *session, scatter *s, const char *path
     if (status == HB_OK)
         status = hb_figure_create(hb_session_context(session), 1, 1, HEIGHT, WIDTH, &figure);
     if (status == HB_OK) status = draw(figure, s, contours);
-    if (status == HB_OK) status = hb_plot_path_write(figure, path);
-    hb_figure_destroy(figure);
+    status = hb_plot_path_write(figure, status, path);
     return status;
 }
 

@@ -6,7 +6,7 @@
  * data. An array without --box has the corner 0 and the given spacing, 1 by default.
  *
  * A number to reproduce: the rigid rotation (-y, x) on a square has the rotation mass 0.843465. */
-#include "helmholtz_field.h"
+#include "helmholtz.h"
 #include "points.h"
 
 #include <heatball/file.h>

@@ -6,7 +6,7 @@
  * nothing but that, so they and its colours are left out and the title says so. The transform leaves a
  * ripple of alternating sign from point to point in the two parts; they are drawn after the binomial
  * average (1 2 1)/4 along both axes, which takes such a ripple away and leaves what a picture can show. */
-#include "helmholtz_figure.h"
+#include "helmholtz.h"
 #include "study.h"
 
 #include <math.h>

@@ -23,12 +23,13 @@ hb_status hb_plot_path_check(hb_session *session, const char *path)
     return HB_OK;
 }
 
-hb_status hb_plot_path_write(hb_figure *figure, const char *path)
+hb_status hb_plot_path_write(hb_figure *figure, hb_status drawn, const char *path)
 {
-    char *stem = strdup(path);
-    if (!stem) return HB_ERROR_MEMORY;
-    stem[strlen(stem) - 4] = 0;
-    const hb_status status = hb_figure_write(figure, format_of(path), stem);
+    hb_status status = drawn;
+    char *stem = strndup(path, strlen(path) - 4);
+    if (status == HB_OK)
+        status = stem ? hb_figure_write(figure, format_of(path), stem) : HB_ERROR_MEMORY;
+    hb_figure_destroy(figure);
     free(stem);
     return status;
 }

@@ -20,6 +20,11 @@ int hb_points_has_extension(const char *path, const char *extension)
     return length > tail && strcmp(path + length - tail, extension) == 0;
 }
 
+int hb_points_is_table(const char *path)
+{
+    return hb_points_has_extension(path, ".npy") || hb_points_has_extension(path, ".csv");
+}
+
 static const char *skip_blanks(const char *text)
 {
     while (isspace((unsigned char)*text)) text++;
@@ -203,8 +208,7 @@ static hb_status read_file(hb_session *session, const char *path, hb_points *out
 hb_status hb_points_read(hb_session *session, const char *text, int dim, hb_points *out)
 {
     *out = (hb_points){.dim = dim};
-    if (hb_points_has_extension(text, ".npy") || hb_points_has_extension(text, ".csv"))
-        return read_file(session, text, out);
+    if (hb_points_is_table(text)) return read_file(session, text, out);
     return (strchr(text, ':') ? read_mesh : read_text)(session, text, out);
 }
 
@@ -239,8 +243,7 @@ static hb_status list_from_file(hb_session *session, const char *option, const c
 hb_status hb_points_list(hb_session *session, const char *option, const char *text, hb_points *out)
 {
     *out = (hb_points){.dim = 1};
-    if (hb_points_has_extension(text, ".npy") || hb_points_has_extension(text, ".csv"))
-        return list_from_file(session, option, text, out);
+    if (hb_points_is_table(text)) return list_from_file(session, option, text, out);
     size_t capacity = 1;
     for (const char *c = text; *c; c++) capacity += *c == ',';
     out->x = malloc(capacity * sizeof *out->x);

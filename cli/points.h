@@ -29,5 +29,6 @@ hb_status hb_points_box(hb_session *session, const char *text, int dim, double *
 
 /* Whether path ends in extension (".npy") and is more than that. */
 int hb_points_has_extension(const char *path, const char *extension);
+int hb_points_is_table(const char *path); /* .npy or .csv */
 
 #endif

@@ -115,6 +115,13 @@ hb_status hb_report_print(const hb_report *report, int as_json, FILE *out)
     return HB_OK;
 }
 
+hb_status hb_report_finish(hb_report *report, int as_json)
+{
+    const hb_status status = hb_report_print(report, as_json, stdout);
+    hb_report_destroy(report);
+    return status;
+}
+
 hb_short_number hb_report_quantity(double value)
 {
     static const char *const units[] = {"", " k", " M", " G", " T", " P"};

@@ -5,7 +5,7 @@
  * curves, or the points, of all times in one picture, coloured by time; in a film a frame for each time, all with
  * the same axes. Curves end where the bulk of their time ends (solve_scene.h), where several are shown. */
 #include "plot_path.h"
-#include "solve_scene.h"
+#include "solve.h"
 #include "study.h"
 
 #include <math.h>
@@ -233,8 +233,7 @@ static hb_status write_picture(const hb_scene *scene, line *lines, double *work,
     if (status != HB_OK) return status;
     status = scene->n_times == 1 ? draw_time(scene, 0, figure, lines, NULL, work)
                                  : draw_together(scene, figure, lines, work);
-    if (status == HB_OK) status = hb_plot_path_write(figure, path);
-    hb_figure_destroy(figure);
+    status = hb_plot_path_write(figure, status, path);
     return status;
 }
 

@@ -4,9 +4,8 @@
  * it one line for each point whose errors cannot be trusted; such errors are inf in the table and null in
  * JSON. Several methods: the same lines for each of them, then a table for each point with one row per
  * method. */
-#include "solve_output.h"
 #include "rows.h"
-#include "solve_arrays.h"
+#include "solve.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -208,8 +207,7 @@ hb_status hb_solve_show(hb_session *session, const hb_solve_shown *shown,
 hb_status hb_solve_check_path(hb_session *session, const char *path)
 {
     if (!path || hb_points_has_extension(path, ".npz")) return HB_OK;
-    if (hb_points_has_extension(path, ".npy") || hb_points_has_extension(path, ".csv"))
-        return HB_OK;
+    if (hb_points_is_table(path)) return HB_OK;
     return hb_session_refuse(session, "-o is %.200s; the name must end in .csv, .npy or .npz",
                              path);
 }

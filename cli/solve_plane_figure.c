@@ -4,7 +4,7 @@
  * colours and contour lines have one scale, from 0 to the largest density of all times. A line of the score ends where its
  * error is DOUBT of it. */
 #include "plot_path.h"
-#include "solve_scene.h"
+#include "solve.h"
 #include "study.h"
 
 #include <math.h>
@@ -110,8 +110,7 @@ static hb_status write_picture(const hb_scene *scene, const char *path)
     if (status == HB_OK) status = fill_plane(scene, 0, &p);
     if (status == HB_OK) status = hb_figure_create(scene->context, 1, 1, 620, 760, &figure);
     if (status == HB_OK) status = draw_panel(scene, 0, &p, p.largest, 0, figure);
-    if (status == HB_OK) status = hb_plot_path_write(figure, path);
-    hb_figure_destroy(figure);
+    status = hb_plot_path_write(figure, status, path);
     free(p.x);
     return status;
 }

@@ -3,9 +3,9 @@
  * Both commands that need them, train and evaluate, split a file in the same way: the order is
  * hb_data_split(n, seed) with the seed of the training, the last floor(share n) rows are held out.
  * So `evaluate` finds again, from the model's seed, the rows that the model has never seen. */
-#include "train_data.h"
-#include "named_set.h"
+#include "data.h"
 #include "points.h"
+#include "train.h"
 
 #include <heatball/file.h>
 #include <limits.h>
@@ -18,7 +18,7 @@ static const double SAME =
 
 int hb_train_data_is_file(const char *name)
 {
-    return hb_points_has_extension(name, ".npy") || hb_points_has_extension(name, ".csv");
+    return hb_points_is_table(name);
 }
 
 hb_status hb_train_data_named(hb_session *session, const char *name, uint64_t rows, uint64_t seed,

@@ -4,9 +4,9 @@
  * its own draws), the band behind it goes from the tenth to the ninetieth percentile of the piece. A
  * method without constraint has one panel, the others a second one with the scaled residual. Zeros (a
  * constraint that is still off) have no place on a logarithmic axis and are left out. */
-#include "train_figure.h"
 #include "plot_path.h"
 #include "study.h"
+#include "train.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -90,8 +90,7 @@ hb_status hb_train_figure_write(hb_session *session, const char *title, size_t n
     hb_status status =
         hb_figure_create(hb_session_context(session), 1, 1 + has_constraint, 0, 0, &figure);
     if (status == HB_OK) status = draw(figure, title, n, log, has_constraint, x, x + n);
-    if (status == HB_OK) status = hb_plot_path_write(figure, path);
-    hb_figure_destroy(figure);
+    status = hb_plot_path_write(figure, status, path);
     free(x);
     return status;
 }

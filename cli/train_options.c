@@ -4,10 +4,10 @@
  * Kinds, ranges, defaults and most help are those of the library's table of settings (hb_train_setting); here are
  * the names and places. An option of one method is refused with another one: a run that silently ignores half of
  * its command line is worth nothing. */
-#include "train_options.h"
 #include "plot_path.h"
 #include "points.h"
 #include "problem_options.h"
+#include "train.h"
 
 #include <math.h>
 
@@ -162,4 +162,47 @@ void hb_train_options_settings(const hb_train_values *v, int own_data, int image
         out->standardise = !own_data || v->drift ? HB_STANDARDISE_NO
                            : images              ? HB_STANDARDISE_COMMON
                                                  : HB_STANDARDISE_AXIS;
+}
+
+/* ---- images as data ---- */
+
+int hb_image_options_is(const char *data)
+{
+    return !hb_points_is_table(data) && hb_data_images_is(data);
+}
+
+hb_status hb_image_options_refuse(hb_session *session, const hb_image_values *v, const char *data)
+{
+    const char *given = v->part >= 0       ? "--part"
+                        : v->resize        ? "--resize"
+                        : v->resample >= 0 ? "--resample"
+                        : v->binarize >= 0 ? "--binarize"
+                        : v->dequantise    ? "--dequantise"
+                        : v->limit         ? "--limit"
+                                           : NULL;
+    if (!given) return HB_OK;
+    return hb_session_refuse(session, "%s is for images; --data is %.200s", given, data);
+}
+
+hb_status hb_image_options_load(hb_session *session, const hb_image_values *v, const char *data,
+                                uint64_t seed, hb_images *out)
+{
+    hb_context *context = hb_session_context(session);
+    hb_images_settings settings;
+    hb_images_settings_default(sizeof settings, &settings);
+    settings.limit = (size_t)v->limit;
+    settings.resize = v->resize;
+    settings.seed = seed;
+    if (v->resample >= 0) settings.resample = v->resample;
+    if (v->binarize >= 0) settings.binarize = v->binarize;
+    if (v->dequantise && settings.binarize != HB_BINARIZE_NONE)
+        return hb_session_refuse(session,
+                                 "--dequantise and --binarize are both given; give one of them");
+    const hb_part part = v->part == 1 ? HB_PART_TEST : HB_PART_TRAIN;
+    const hb_status status = hb_images_load(context, &settings, part, data, sizeof *out, out);
+    if (status != HB_OK || !v->dequantise) return status;
+    out->low = 0.5 / 256;
+    out->high = 255.5 / 256;
+    return hb_images_dequantise(context, seed, 0,
+                                out->count * (size_t)out->height * (size_t)out->width, out->pixels);
 }

@@ -1,6 +1,6 @@
-/* cli/helmholtz_field.h: a planar field on a lattice, of a model's score or of a file, and its split. */
-#ifndef HB_CLI_HELMHOLTZ_FIELD_H
-#define HB_CLI_HELMHOLTZ_FIELD_H
+/* cli/helmholtz.h: a planar field on a lattice, of a model's score or of a file, and its split. */
+#ifndef HB_CLI_HELMHOLTZ_H
+#define HB_CLI_HELMHOLTZ_H
 
 #include "session.h"
 
@@ -30,5 +30,9 @@ typedef struct hb_helmholtz_field {
 hb_status hb_helmholtz_field_create(hb_session *session, const hb_helmholtz_values *v,
                                     hb_helmholtz_field *out);
 void hb_helmholtz_field_destroy(hb_helmholtz_field *field);
+
+/* Writes stem.svg and stem.png with the .csv and .gp behind them. */
+hb_status hb_helmholtz_figure_write(hb_session *session, const hb_helmholtz_field *field,
+                                    double tau, const char *stem);
 
 #endif

@@ -1,0 +1,136 @@
+/* cli/evaluate.h: what `heatball evaluate` measures of a model, and what it prints of it. */
+#ifndef HB_CLI_EVALUATE_H
+#define HB_CLI_EVALUATE_H
+
+#include "session.h"
+#include "train.h"
+
+#include <heatball/generate.h>
+#include <heatball/judge.h>
+#include <heatball/model.h>
+#include <jansson.h>
+
+/* What is asked for. */
+typedef struct hb_evaluate_plan {
+    const hb_model *model;
+    const hb_train_data *data; /* a set without rows, or rows with some held out */
+    size_t n_tau, n_radii;
+    const double *tau;    // (n_tau)
+    const double *radii;  // (n_radii); none: one of `share` per tau
+    double share;         /* r^2 = 4 pi share (tau - tau_min) */
+    uint64_t draws, seed; /* of the score's error */
+    size_t samples;       /* to generate; 0: none */
+} hb_evaluate_plan;
+
+/* Root mean square over points, with its standard error; NaN where the ball leaves the model's tau. */
+typedef struct hb_evaluate_residual {
+    double tau, radius, residual, residual_se, scaled, scaled_se;
+} hb_evaluate_residual;
+
+/* NaN: not measured; the reason is one of the texts, or NULL. */
+typedef struct hb_evaluation {
+    hb_score_error *score;          // (n_tau)
+    double *curl, *curl_se;         // (n_tau)
+    hb_evaluate_residual *residual; // (n_tau, n_radii or 1)
+    hb_mmd mmd, floor;
+    size_t generated, real; /* rows of the comparison; 0: none */
+    double *kolmogorov;     // (dim) generated against real rows, by column; NULL: none
+    double kolmogorov_floor;
+    int modes, found;         /* modes 0: not counted */
+    size_t *counts, outliers; // (modes)
+    size_t nll_rows;
+    double nll, nll_se, nll_exact; /* per dimension, nats, in the units of the data */
+    const char *no_score, *no_residual, *no_points, *no_mmd, *no_modes, *no_nll;
+} hb_evaluation;
+
+/* Everything of the plan; destroy in either case. */
+hb_status hb_evaluate(hb_session *session, const hb_evaluate_plan *plan, hb_evaluation *out);
+void hb_evaluation_destroy(hb_evaluation *evaluation);
+
+typedef struct hb_evaluate_frame {
+    hb_context *context;
+    const hb_evaluate_plan *plan;
+    hb_model_info info;
+    hb_model_view view;
+    const hb_mixture *truth; /* of z; NULL: not known at tau > 0 */
+    hb_mixture *own;         /* the truth, where it is not the set itself */
+    const char *no_samples;  /* why the model cannot generate, or NULL */
+    double *zero, *scale;    // (dim): z of x = 0; x - x' = scale (z - z')
+    double *x;               // some rows, (.., dim)
+} hb_evaluate_frame;
+
+/* Destroy in either case. */
+hb_status hb_evaluate_frame_create(hb_session *session, const hb_evaluate_plan *plan,
+                                   hb_evaluate_frame *out);
+void hb_evaluate_frame_destroy(hb_evaluate_frame *frame);
+/* The model's score of z, as an hb_score_callback of a frame. */
+int hb_evaluate_frame_score(void *frame, size_t n, const double *z, double tau, double *score);
+/* z[n][dim]: draws of the law at tau: of the truth, of held-out rows with noise, or (a drift) by the
+ * model itself. Draws of different `part` are independent. */
+hb_status hb_evaluate_frame_points(hb_evaluate_frame *frame, double tau, uint64_t part, size_t n,
+                                   double *z);
+/* Samples first .. of the model, x[n][dim]. A drift may need more steps than the settings have, which is
+ * refused before the first one: then by twice as many, and so on. */
+hb_status hb_evaluate_frame_generate(const hb_evaluate_frame *frame, hb_generate_settings *settings,
+                                     uint64_t first, size_t n, double *x);
+
+/* mmd, floor, modes, counts, outliers, found, nll and their reasons. */
+hb_status hb_evaluate_samples(hb_session *session, hb_evaluate_frame *frame, hb_evaluation *out);
+
+/* Images as rows of height * width pixels, all in the same units. */
+typedef struct hb_image_rows {
+    size_t n;
+    const double *x;   // (n, height * width)
+    const int *labels; // (n), or NULL
+} hb_image_rows;
+
+typedef struct hb_image_plan {
+    int height, width;
+    int classes;                 /* of the labels; 0: none, and classes are not counted */
+    hb_image_rows made;          /* without labels */
+    hb_image_rows real, trained; /* real ones that the model has not seen, and those that it has */
+    uint64_t seed;
+} hb_image_plan;
+
+typedef struct hb_image_judgement {
+    size_t made, real, trained; /* images */
+    double precision, recall;   /* of the made against as many real ones, k = 3 */
+    hb_memorisation memory;
+    hb_mmd mmd;         /* of mmd_rows made against as many real ones */
+    hb_mmd_floor floor; /* of as many trained against as many real ones */
+    size_t mmd_rows;
+    double theta;                   /* of specks, from the real images: 1 % of them are affected */
+    size_t specked;                 /* made images that are affected */
+    int classes;                    /* 0: not counted; else: */
+    size_t *counts;                 // (classes): made images of each class
+    double least_share, most_share; /* of a class */
+    double confident;               /* share of made images with a probability above 0.9 */
+    double real_confident;          /* the same of the real ones */
+    double right; /* share of real images that get their own class; NaN without labels */
+} hb_image_judgement;
+
+/* Made images are clipped to the range of the trained ones first, as they are drawn. Destroy in either
+ * case. */
+hb_status hb_evaluate_images(hb_session *session, const hb_image_plan *plan,
+                             hb_image_judgement *out);
+void hb_image_judgement_destroy(hb_image_judgement *judgement);
+/* Its numbers as keys of object, or as lines of text. */
+void hb_image_judgement_put(const hb_image_judgement *judgement, json_t *object);
+void hb_image_judgement_print(const hb_image_judgement *judgement);
+
+/* Whether NAME of --data means a set of images. */
+int hb_evaluate_image_set_is(const char *name);
+/* All of it for a model of images: `samples` generated ones against the images of this set, whose test
+ * part the model has not seen; printed. path: of the model's file. */
+hb_status hb_evaluate_image_set(hb_session *session, const char *path, const hb_model *model,
+                                const char *name, size_t samples, uint64_t seed, int json);
+
+/* title: of which model and set; errors (n). */
+hb_status hb_evaluate_figure_write(hb_session *session, const char *title, size_t n,
+                                   const hb_score_error *errors, const char *path);
+
+/* model, plot: names of files; plot may be NULL. */
+hb_status hb_evaluate_print(hb_session *session, const char *model, const char *plot,
+                            const hb_evaluate_plan *plan, const hb_evaluation *e, int json);
+
+#endif
