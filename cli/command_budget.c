@@ -35,7 +35,7 @@ static const hb_option budget_options[] = {
     HB_OPTION(REAL, "at", "TAU", at,
               "time tau at which to evaluate; default: the end T0 of the window", .max = INFINITY,
               .rules = HB_OPTION_ABOVE),
-    HB_OPTION_JSON(budget_values, json),
+    HB_OPTION_JSON,
     {0}};
 
 static int has_initial(const budget_values *v)

@@ -34,11 +34,8 @@ typedef struct hb_certify_values {
 
 #define VALUES hb_certify_values
 static const hb_option certify_options[] = {
-    {.kind = HB_OPTION_TEXT,
-     .placeholder = "MODEL",
-     .help = "a model file of heatball train; or --score",
-     .rules = HB_OPTION_POSITIONAL,
-     .offset = offsetof(hb_certify_values, model)},
+    HB_OPTION(TEXT, NULL, "MODEL", model, "a model file of heatball train; or --score",
+              .rules = HB_OPTION_POSITIONAL),
     HB_OPTION(TEXT, "score", "MODULE:FUNCTION", score,
               "instead of a model: a Python function f(x, tau) of a module or of FILE.py that "
               "returns a score of shape (n, dim) or a log-density of shape (n,)"),
@@ -81,7 +78,7 @@ static const hb_option certify_options[] = {
               .min = -1, .max = 1e9, .fallback = "-1"),
     HB_OPTION_SETTING(hb_certify, "max-time", "SECONDS", max_time, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "seed", "S", seed, .rules = 0),
-    HB_OPTION_JSON(hb_certify_values, json),
+    HB_OPTION_JSON,
     HB_OPTION(TEXT, NULL, "DIR", directory,
               "the directory, made when it is not there, for the page certificate.html, "
               "certificate.json and the figures",

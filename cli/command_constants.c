@@ -18,7 +18,7 @@ static const hb_option constants_options[] = {
               .rules = HB_OPTION_REQUIRED),
     HB_OPTION(INTEGER, "lift", "M", lift, "use the ball in D+M dimensions", .max = HB_MAX_DIM,
               .fallback = "0"),
-    HB_OPTION_JSON(constants_values, json),
+    HB_OPTION_JSON,
     {0}};
 
 static void add_constants(hb_report *report, const hb_ball_constants *c)

@@ -16,18 +16,14 @@ static const char *const action_names[] = {"list", "fetch", "show", "export", NU
 
 #define VALUES hb_data_values
 static const hb_option data_options[] = {
-    {.kind = HB_OPTION_CHOICE,
-     .placeholder = "ACTION",
-     .help = "what to do: list the sets, fetch the files of one, show one, or export its rows",
-     .choices = action_names,
-     .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL,
-     .offset = offsetof(hb_data_values, action)},
-    {.kind = HB_OPTION_TEXT,
-     .placeholder = "NAME",
-     .help = "the name of a set, or a path to images: a file in the IDX format, plain or .gz, or a "
-             "directory with the files of mnist",
-     .rules = HB_OPTION_POSITIONAL,
-     .offset = offsetof(hb_data_values, name)},
+    HB_OPTION(CHOICE, NULL, "ACTION", action,
+              "what to do: list the sets, fetch the files of one, show one, or export its rows",
+              .choices = action_names, .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL),
+    HB_OPTION(
+        TEXT, NULL, "NAME", name,
+        "the name of a set, or a path to images: a file in the IDX format, plain or .gz, or a "
+        "directory with the files of mnist",
+        .rules = HB_OPTION_POSITIONAL),
     HB_OPTION(UNSIGNED, NULL, "N", n,
               "number of rows to export; of images the first N, by default all", .letter = 'n',
               .min = 1, .max = 1e15),
@@ -55,8 +51,8 @@ static const hb_option data_options[] = {
     HB_OPTION(CHOICE, "dtype", NULL, dtype,
               "of image sets: numbers in double or in single precision",
               .choices = hb_data_dtype_names, .fallback = "f64"),
-    HB_OPTION_SEED(hb_data_values, seed, "42"),
-    HB_OPTION_JSON(hb_data_values, json),
+    HB_OPTION_SEED(seed, "42"),
+    HB_OPTION_JSON,
     HB_OPTION(TEXT, NULL, "FILE", path, "the file to export to, .npy or .csv by its name",
               .letter = 'o', .rules = HB_OPTION_WRITES),
     HB_OPTION(TEXT, "labels", "FILE", labels,
@@ -133,20 +129,12 @@ static hb_status list_sets(hb_session *session, const hb_data_values *v)
 
 /* ---- the command ---- */
 
-/* The set of images that the user may have meant, or NULL. */
-static const char *nearest_images(const char *name)
-{
-    size_t n = 0;
-    while (hb_images_names()[n]) n++;
-    return hb_options_nearest(name, n, hb_images_names());
-}
-
 static hb_status run_planar(hb_session *session, const hb_data_values *v)
 {
     hb_mixture *mixture = NULL;
     HB_TRY(check_planar(session, v));
     hb_status status = hb_named_set_open(session, v->name, &mixture);
-    const char *images = status == HB_OK ? NULL : nearest_images(v->name);
+    const char *images = status == HB_OK ? NULL : hb_options_nearest(v->name, hb_images_names());
     if (images)
         return hb_session_fail(session, status, "there is no set called %.100s (did you mean %s?)",
                                v->name, images);

@@ -27,11 +27,8 @@ typedef struct evaluate_values {
 
 #define VALUES evaluate_values
 static const hb_option evaluate_options[] = {
-    {.kind = HB_OPTION_TEXT,
-     .placeholder = "MODEL",
-     .help = "a model file of heatball train",
-     .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL,
-     .offset = offsetof(evaluate_values, model)},
+    HB_OPTION(TEXT, NULL, "MODEL", model, "a model file of heatball train",
+              .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL),
     HB_OPTION(TEXT, "data", "NAME|FILE", data,
               "a set of heatball data list, or a .npy or .csv file of rows: that of the training "
               "or another",
@@ -56,8 +53,8 @@ static const hb_option evaluate_options[] = {
               "fraction of the rows of a file that train held out; 1 for a file of which it has "
               "seen nothing; default: those that the model has not seen, else 0.1",
               .max = 1, .rules = HB_OPTION_ABOVE),
-    HB_OPTION_SEED(evaluate_values, seed, "1"),
-    HB_OPTION_JSON(evaluate_values, json),
+    HB_OPTION_SEED(seed, "1"),
+    HB_OPTION_JSON,
     HB_OPTION(TEXT, "plot", "FILE", plot,
               "draw the error of the score against tau, by region, into this file, .svg, .png or "
               ".pdf by its name",

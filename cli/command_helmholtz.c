@@ -18,11 +18,9 @@
 
 #define VALUES hb_helmholtz_values
 static const hb_option helmholtz_options[] = {
-    {.kind = HB_OPTION_TEXT,
-     .placeholder = "MODEL|FIELD.npy",
-     .help = "a model file, or an array [ny][nx][2] of the field's values",
-     .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL,
-     .offset = offsetof(hb_helmholtz_values, source)},
+    HB_OPTION(TEXT, NULL, "MODEL|FIELD.npy", source,
+              "a model file, or an array [ny][nx][2] of the field's values",
+              .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL),
     HB_OPTION(REAL, "tau", "T", tau, "the model's score at this tau; required with a model",
               .max = 1e6, .rules = HB_OPTION_ABOVE),
     HB_OPTION(TEXT, "box", "BOX", box,
@@ -35,7 +33,7 @@ static const hb_option helmholtz_options[] = {
               .rules = HB_OPTION_ABOVE),
     HB_OPTION(INTEGER, "label", "L", label, "the class, of a model that has classes; -1: none",
               .min = -1, .max = 1000000, .fallback = "-1"),
-    HB_OPTION_JSON(hb_helmholtz_values, json),
+    HB_OPTION_JSON,
     HB_OPTION(TEXT, NULL, "DIR", directory,
               "the directory of the results, made when it is not there", .letter = 'o',
               .rules = HB_OPTION_REQUIRED),

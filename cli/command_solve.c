@@ -40,7 +40,7 @@ static int method_code(const solve_values *v)
 
 #define VALUES solve_values
 static const hb_option solve_options[] = {
-    HB_PROBLEM_OPTIONS_TIMES(solve_values, problem),
+    HB_PROBLEM_OPTIONS(HB_PROBLEM_TIMES),
     HB_OPTION(CHOICE, "method", NULL, method,
               "how to solve: on a grid (dimension 1 to 3), by particles or walks (any dimension), "
               "by averages over heat balls on the grid's solution, by walks that a network guides "
@@ -71,7 +71,7 @@ static const hb_option solve_options[] = {
     HB_OPTION(REAL, "radius", "R", radius,
               "radius of the heat balls of meanvalue and particles; default: chosen",
               .max = INFINITY, .rules = HB_OPTION_ABOVE),
-    HB_OPTION_JSON(solve_values, json),
+    HB_OPTION_JSON,
     HB_OPTION(TEXT, NULL, "FILE", path,
               "write the rows to this file, .csv or .npy by its name, or named arrays to a .npz",
               .letter = 'o', .rules = HB_OPTION_WRITES),

@@ -63,7 +63,7 @@ static const hb_option study_options[] = {
     HB_OPTION(TEXT, "part", "PART", part,
               "only this part of the study; mnist has the part few, which needs no other"),
     HB_OPTION_RESUME,
-    HB_OPTION_SEED(study_values, seed, "42"),
+    HB_OPTION_SEED(seed, "42"),
     HB_OPTION(TEXT, NULL, "DIR", directory, "the directory of the results; default: heatball-NAME",
               .letter = 'o'),
     {0}};
@@ -71,7 +71,7 @@ static const hb_option study_options[] = {
 static hb_status refuse_name(hb_session *session, const char *name)
 {
     enum { MOST = 32 };
-    const char *names[MOST];
+    const char *names[MOST + 1] = {NULL};
     char list[200] = "";
     size_t n = 0, used = 0;
     for (const hb_study *const *study = hb_study_list(); *study && n < MOST; study++) {
@@ -80,7 +80,7 @@ static hb_status refuse_name(hb_session *session, const char *name)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", n > 1 ? ", " : "",
                                      (*study)->name);
     }
-    const char *nearest = hb_options_nearest(name, n, names);
+    const char *nearest = hb_options_nearest(name, names);
     if (nearest)
         return hb_session_refuse(session, "unknown study %.80s; there is: %s (did you mean %s?)",
                                  name, list, nearest);
@@ -133,7 +133,7 @@ static const hb_option reproduce_options[] = {
     HB_OPTION(FLAG, "join", NULL, join,
               "run nothing: make the page of the studies that have results in DIR, as heatball "
               "study NAME -o DIR/NAME leaves them"),
-    HB_OPTION_SEED(reproduce_values, seed, "42"),
+    HB_OPTION_SEED(seed, "42"),
     HB_OPTION(TEXT, NULL, "DIR", directory, "the directory of the results", .letter = 'o',
               .fallback = "heatball-demo"),
     {0}};

@@ -54,7 +54,7 @@ const hb_option hb_generate_options[] = {
               "pictures of images: odd rows show real test images of this set, even rows samples"),
     HB_OPTION(REALS, "grey", "LOW,HIGH", grey,
               "images: the values that are drawn black and white; default: 0,1"),
-    HB_OPTION_JSON(hb_generate_values, json),
+    HB_OPTION_JSON,
     HB_OPTION(TEXT, NULL, "FILE", path,
               "the file to write, .npy, .csv or .png by its name; a .png shows two-dimensional "
               "samples as dots, and square images of 64 pixels or more on a grid",

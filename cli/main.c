@@ -134,10 +134,10 @@ static const hb_command *find_command(const char *name)
 
 static int refuse_command(const char *name)
 {
-    const char *names[N_COMMANDS];
+    const char *names[N_COMMANDS + 1] = {NULL};
     char message[HB_OPTIONS_MESSAGE];
     for (int i = 0; i < N_COMMANDS; i++) names[i] = commands[i]->name;
-    const char *nearest = hb_options_nearest(name, N_COMMANDS, names);
+    const char *nearest = hb_options_nearest(name, names);
     const char *what = name[0] == '-' ? "option" : "command";
     if (nearest)
         snprintf(message, sizeof message, "unknown %s %.80s; did you mean %s?", what, name,

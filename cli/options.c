@@ -204,34 +204,34 @@ static int alignment_distance(const char *a, const char *b)
     return table[n][m];
 }
 
-const char *hb_options_nearest(const char *text, size_t n, const char *const *words)
+const char *hb_options_nearest(const char *text, const char *const *words)
 {
     const char *nearest = NULL;
     const size_t length = strlen(text);
     int best = 1 + smaller(3, (int)(length + 1) / 2);
     if (length == 0 || length > LONGEST_WORD) return NULL;
-    for (size_t i = 0; i < n; i++) {
-        if (strlen(words[i]) > LONGEST_WORD) continue;
-        int distance = alignment_distance(text, words[i]);
+    for (; *words; words++) {
+        if (strlen(*words) > LONGEST_WORD) continue;
+        int distance = alignment_distance(text, *words);
         /* the beginning of a word, cut off, is as near as one slip */
-        if (length > 1 && strncmp(text, words[i], length) == 0) distance = 1;
+        if (length > 1 && strncmp(text, *words, length) == 0) distance = 1;
         if (distance >= best) continue;
         best = distance;
-        nearest = words[i];
+        nearest = *words;
     }
     return nearest;
 }
 
 static hb_status refuse_unknown(const parser *p, const char *argument)
 {
-    const char *names[64 * HB_OPTIONS_SECTIONS];
+    const char *names[64 * HB_OPTIONS_SECTIONS + 1] = {NULL};
     size_t n = 0;
     char word[LONGEST_WORD + 2];
     for (entry at = {0}; next_entry(p->sections, &at);)
         if (at.option.name) names[n++] = at.option.name;
     snprintf(word, sizeof word, "%s", argument + strspn(argument, "-"));
     word[strcspn(word, "=")] = 0;
-    const char *nearest = hb_options_nearest(word, n, names);
+    const char *nearest = hb_options_nearest(word, names);
     const int length = smaller(80, (int)strcspn(argument, "="));
     if (nearest)
         return refuse(p, "unknown option %.*s; did you mean --%s?", length, argument, nearest);
@@ -240,13 +240,6 @@ static hb_status refuse_unknown(const parser *p, const char *argument)
 
 /* ---- what is allowed, in words ---- */
 
-static size_t count_choices(const char *const *choices)
-{
-    size_t n = 0;
-    while (choices[n]) n++;
-    return n;
-}
-
 const char *const *hb_options_choices(const hb_option *option)
 {
     return option->names ? option->names() : option->choices;
@@ -254,10 +247,9 @@ const char *const *hb_options_choices(const hb_option *option)
 
 void hb_options_join(const char *const *names, size_t size, char *out)
 {
-    const size_t n = count_choices(names);
     size_t used = 0;
-    for (size_t i = 0; i < n && used < size; i++) {
-        const char *joint = i == 0 ? "" : i + 1 == n ? " or " : ", ";
+    for (size_t i = 0; names[i] && used < size; i++) {
+        const char *joint = i == 0 ? "" : names[i + 1] ? ", " : " or ";
         used += (size_t)snprintf(out + used, size - used, "%s%s", joint, names[i]);
     }
 }
@@ -456,8 +448,7 @@ static hb_status refuse_value(const parser *p, const hb_option *option, const ch
     if (!*text) return refuse(p, "%s is empty; it must be %s", name.text, allowed);
     const char *nearest = NULL;
     if (option->kind == HB_OPTION_CHOICE)
-        nearest = hb_options_nearest(text, count_choices(hb_options_choices(option)),
-                                     hb_options_choices(option));
+        nearest = hb_options_nearest(text, hb_options_choices(option));
     if (nearest)
         return refuse(p, "%s is %.80s; it must be %s (did you mean %s?)", name.text, text, allowed,
                       nearest);

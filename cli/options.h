@@ -74,15 +74,13 @@ typedef struct hb_option {
     size_t field; /* its offset in the library's struct */
 } hb_option;
 
-/* A row of a table: kind, name (NULL: only a letter), placeholder, where the value goes, help, and any other fields
- * by name. HB_OPTION: the member of the struct that the file calls VALUES. */
-#define HB_OPTION_AT(of, word, value, where, ...)                                                  \
-    {                                                                                              \
-        .kind = HB_OPTION_##of, .name = (word), .placeholder = (value), .offset = (where),         \
-        .help = __VA_ARGS__                                                                        \
-    }
+/* A row of a table: kind, name (NULL: only a letter, or positional), placeholder, the member of the struct that the file
+ * calls VALUES, help, and any other fields by name. */
 #define HB_OPTION(of, word, value, member, ...)                                                    \
-    HB_OPTION_AT(of, word, value, offsetof(VALUES, member), __VA_ARGS__)
+    {                                                                                              \
+        .kind = HB_OPTION_##of, .name = (word), .placeholder = (value),                            \
+        .offset = offsetof(VALUES, member), .help = __VA_ARGS__                                    \
+    }
 
 /* An option of field `member` of prefix_settings, which is `settings` in the struct prefix_values; OPEN: see above. */
 #define HB_OPTION_BY(prefix, member)                                                               \
@@ -122,8 +120,8 @@ hb_status hb_options_parse(const hb_option_section *sections, int argc, char *co
                            char message[HB_OPTIONS_MESSAGE]);
 void hb_options_release(const hb_option_section *sections);
 
-/* The word nearest to text among n, or NULL when none is near enough to suggest. */
-const char *hb_options_nearest(const char *text, size_t n, const char *const *words);
+/* The word nearest to text in a list that ends with NULL; NULL when none is near enough to suggest. */
+const char *hb_options_nearest(const char *text, const char *const *words);
 
 /* Replaces control characters, line breaks among them, by '?': for what a user typed. */
 void hb_options_clean(char *text);

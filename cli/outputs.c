@@ -17,7 +17,7 @@
 enum { MOST = 64 };
 
 typedef struct output {
-    const char *option; /* as one types it */
+    char option[16]; /* as one types it */
     char *path;
 } output;
 
@@ -87,7 +87,9 @@ static hb_status take(hb_outputs *outputs, const char *option, char *path, char 
         free(path);
         return HB_ERROR_ARGUMENT;
     }
-    outputs->files[outputs->n++] = (output){.option = option, .path = path};
+    output *new = &outputs->files[outputs->n++];
+    snprintf(new->option, sizeof new->option, "%s", option);
+    new->path = path;
     return HB_OK;
 }
 
@@ -112,18 +114,6 @@ hb_status hb_outputs_add_figure(hb_outputs *outputs, const char *option, const c
     return status;
 }
 
-/* The name as one types it. */
-static const char *label_of(const hb_option *option)
-{
-    static const struct {
-        const char *name, *label;
-    } named[] = {
-        {"plot", "--plot"}, {"log", "--log"}, {"state", "--state"}, {"labels", "--labels"}};
-    for (size_t i = 0; option->name && i < sizeof named / sizeof *named; i++)
-        if (strcmp(named[i].name, option->name) == 0) return named[i].label;
-    return "-o";
-}
-
 hb_status hb_outputs_declare(hb_outputs *outputs, const hb_option_section *sections,
                              char message[HB_OPTIONS_MESSAGE])
 {
@@ -138,8 +128,10 @@ hb_status hb_outputs_declare(hb_outputs *outputs, const hb_option_section *secti
             const char *dot = strrchr(path, '.');
             const int figure = (role & HB_OPTION_FIGURE) &&
                                (!(role & HB_OPTION_WRITES) || (dot && strcmp(dot, ".png") == 0));
-            HB_TRY((figure ? hb_outputs_add_figure : hb_outputs_add)(outputs, label_of(option),
-                                                                     path, message));
+            char label[16] = "-o";
+            if (option->name) snprintf(label, sizeof label, "--%s", option->name);
+            HB_TRY(
+                (figure ? hb_outputs_add_figure : hb_outputs_add)(outputs, label, path, message));
         }
     return HB_OK;
 }

@@ -19,17 +19,11 @@ typedef struct hb_common {
 extern const hb_option hb_session_options[]; /* of an hb_common */
 
 /* Entries that more than one command has, so that they read the same everywhere. */
-#define HB_OPTION_SEED(type, field, value)                                                         \
-    {                                                                                              \
-        .name = "seed", .kind = HB_OPTION_UNSIGNED, .placeholder = "S",                            \
-        .help = "seed of the random numbers; the same seed gives bit-identical results",           \
-        .fallback = (value), .offset = offsetof(type, field)                                       \
-    }
-#define HB_OPTION_JSON(type, field)                                                                \
-    {                                                                                              \
-        .name = "json", .kind = HB_OPTION_FLAG, .help = "print the result as one JSON object",     \
-        .offset = offsetof(type, field)                                                            \
-    }
+#define HB_OPTION_SEED(member, value)                                                              \
+    HB_OPTION(UNSIGNED, "seed", "S", member,                                                       \
+              "seed of the random numbers; the same seed gives bit-identical results",             \
+              .fallback = (value))
+#define HB_OPTION_JSON HB_OPTION(FLAG, "json", NULL, json, "print the result as one JSON object")
 
 typedef struct hb_session hb_session;
 
