@@ -19,11 +19,10 @@ static const hb_option data_options[] = {
     HB_OPTION(CHOICE, NULL, "ACTION", action,
               "what to do: list the sets, fetch the files of one, show one, or export its rows",
               .choices = action_names, .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL),
-    HB_OPTION(
-        TEXT, NULL, "NAME", name,
-        "the name of a set, or a path to images: a file in the IDX format, plain or .gz, or a "
-        "directory with the files of mnist",
-        .rules = HB_OPTION_POSITIONAL),
+    HB_OPTION(TEXT, NULL, "NAME", name,
+              "the name of a set, or a path to images: a file in the IDX format, plain or .gz, or "
+              "a directory with the files of mnist",
+              .rules = HB_OPTION_POSITIONAL),
     HB_OPTION(UNSIGNED, NULL, "N", n,
               "number of rows to export; of images the first N, by default all", .letter = 'n',
               .min = 1, .max = 1e15),
@@ -68,27 +67,26 @@ static const hb_option data_options[] = {
 
 static hb_status check_values(hb_session *session, const hb_data_values *v)
 {
-    if (v->action == ACTION_LIST && v->name)
-        return hb_session_refuse(session, "list takes no NAME");
-    if (v->action != ACTION_LIST && !v->name)
-        return hb_session_refuse(session, "NAME is missing; heatball data list prints the sets");
-    if (v->action != ACTION_EXPORT && (v->n > 0 || v->path))
-        return hb_session_refuse(session, "-n and -o are for export");
-    if (v->action != ACTION_EXPORT && v->labels)
-        return hb_session_refuse(session, "--labels is for export");
-    if (v->action != ACTION_SHOW && v->plot)
-        return hb_session_refuse(session, "--plot is for show");
+    HB_REFUSE_IF(session, v->action == ACTION_LIST && v->name, "list takes no NAME");
+    HB_REFUSE_IF(session, v->action != ACTION_LIST && !v->name,
+                 "NAME is missing; heatball data list prints the sets");
+    HB_REFUSE_IF(session, v->action != ACTION_EXPORT && (v->n > 0 || v->path),
+                 "-n and -o are for export");
+    HB_REFUSE_IF(session, v->action != ACTION_EXPORT && v->labels, "--labels is for export");
+    HB_REFUSE_IF(session, v->action != ACTION_SHOW && v->plot, "--plot is for show");
     if (v->path && hb_rows_check_path(session, v->path) != HB_OK) return HB_ERROR_ARGUMENT;
     return hb_plot_path_check(session, v->plot);
 }
 
 static hb_status check_planar(hb_session *session, const hb_data_values *v)
 {
-    if (v->action == ACTION_EXPORT && (v->n == 0 || !v->path))
-        return hb_session_refuse(session, "export needs -n N and -o FILE");
-    if (v->resize || v->resample || v->binarize || v->range || v->part || v->dtype || v->labels)
-        return hb_session_refuse(session, "--part, --resize, --resample, --binarize, --range, "
-                                          "--dtype and --labels are for image sets");
+    HB_REFUSE_IF(session, v->action == ACTION_EXPORT && (v->n == 0 || !v->path),
+                 "export needs -n N and -o FILE");
+    HB_REFUSE_IF(session,
+                 v->resize || v->resample || v->binarize || v->range || v->part || v->dtype ||
+                     v->labels,
+                 "--part, --resize, --resample, --binarize, --range, --dtype and --labels are for "
+                 "image sets");
     return HB_OK;
 }
 

@@ -87,16 +87,15 @@ static hb_status read_data(hb_session *session, const evaluate_values *v, const 
 {
     const double share = isnan(v->held_out) ? HELD_OUT : v->held_out;
     hb_status status;
-    if (!hb_train_data_is_file(v->data) && !isnan(v->held_out))
-        return hb_session_refuse(session, "--held-out is for rows of a file; --data is %.80s",
-                                 v->data);
+    HB_REFUSE_IF(session, !hb_train_data_is_file(v->data) && !isnan(v->held_out),
+                 "--held-out is for rows of a file; --data is %.80s", v->data);
     if (hb_train_data_is_file(v->data))
         status = hb_train_data_read(session, v->data, NULL, share, info->seed, out);
     else
         status = hb_train_data_named(session, v->data, 0, v->seed, out);
-    if (status == HB_OK && out->dim != info->dim)
-        return hb_session_refuse(session, "%.150s has %d dimension%s; %.150s was trained on %d",
-                                 v->data, out->dim, out->dim == 1 ? "" : "s", v->model, info->dim);
+    HB_REFUSE_IF(session, status == HB_OK && out->dim != info->dim,
+                 "%.150s has %d dimension%s; %.150s was trained on %d", v->data, out->dim,
+                 out->dim == 1 ? "" : "s", v->model, info->dim);
     return status;
 }
 
@@ -106,9 +105,9 @@ static hb_status choose_tau(hb_session *session, const evaluate_values *v,
 {
     for (size_t i = 0; i < v->tau.n; i++) {
         tau[plan->n_tau++] = v->tau.values[i];
-        if (tau[i] < info->tau_min || tau[i] > info->tau_max)
-            return hb_session_refuse(session, "--tau has %g; %.200s was trained for %g to %g",
-                                     tau[i], v->model, info->tau_min, info->tau_max);
+        HB_REFUSE_IF(session, tau[i] < info->tau_min || tau[i] > info->tau_max,
+                     "--tau has %g; %.200s was trained for %g to %g", tau[i], v->model,
+                     info->tau_min, info->tau_max);
     }
     for (size_t i = 0; v->tau.n == 0 && i < N_USUAL; i++)
         if (USUAL_TAU[i] >= info->tau_min && USUAL_TAU[i] <= info->tau_max)
@@ -178,10 +177,8 @@ static hb_status evaluate_images(hb_session *session, const evaluate_values *v,
                         : v->radii.n          ? "--radius"
                         : !isnan(v->held_out) ? "--held-out"
                                               : NULL;
-    if (other)
-        return hb_session_refuse(session,
-                                 "%s is not for images; --data is %.200s, whose score is not known",
-                                 other, v->data);
+    HB_REFUSE_IF(session, other, "%s is not for images; --data is %.200s, whose score is not known",
+                 other, v->data);
     return hb_evaluate_image_set(session, v->model, model, v->data, (size_t)v->samples, v->seed,
                                  v->json);
 }

@@ -41,12 +41,11 @@ typedef struct generation {
 static hb_status generate_check_names(const generation *g)
 {
     const hb_generate_values *v = g->v;
-    if (!g->is_table && !hb_points_has_extension(v->path, ".png"))
-        return hb_session_refuse(g->session,
-                                 "-o is %.200s; the name must end in .npy, .csv or .png", v->path);
-    if (v->grey.n > 0 && (v->grey.n != 2 || !(v->grey.values[0] < v->grey.values[1])))
-        return hb_session_refuse(g->session,
-                                 "--grey takes two numbers LOW,HIGH with LOW below HIGH");
+    HB_REFUSE_IF(g->session, !g->is_table && !hb_points_has_extension(v->path, ".png"),
+                 "-o is %.200s; the name must end in .npy, .csv or .png", v->path);
+    HB_REFUSE_IF(g->session,
+                 v->grey.n > 0 && (v->grey.n != 2 || !(v->grey.values[0] < v->grey.values[1])),
+                 "--grey takes two numbers LOW,HIGH with LOW below HIGH");
     return hb_plot_path_check(g->session, v->plot);
 }
 
@@ -60,18 +59,14 @@ static hb_status generate_check_pictures(const generation *g)
                         : v->columns  ? "--columns"
                         : v->real     ? "--real"
                                       : NULL;
-    if (v->plot && dim != 2)
-        return hb_session_refuse(
-            g->session, "--plot draws two-dimensional samples; those of this model have %d numbers",
-            dim);
-    if (!g->is_table && dim != 2 && !height)
-        return hb_session_refuse(
-            g->session,
-            "-o is %.200s; a .png shows two-dimensional samples or square images of 64 pixels or "
-            "more, those of this model have %d numbers: write .npy or .csv",
-            v->path, dim);
-    if (given && (g->is_table || !height))
-        return hb_session_refuse(g->session, "%s is for pictures of images (-o FILE.png)", given);
+    HB_REFUSE_IF(g->session, v->plot && dim != 2,
+                 "--plot draws two-dimensional samples; those of this model have %d numbers", dim);
+    HB_REFUSE_IF(g->session, !g->is_table && dim != 2 && !height,
+                 "-o is %.200s; a .png shows two-dimensional samples or square images of 64 pixels "
+                 "or more, those of this model have %d numbers: write .npy or .csv",
+                 v->path, dim);
+    HB_REFUSE_IF(g->session, given && (g->is_table || !height),
+                 "%s is for pictures of images (-o FILE.png)", given);
     return HB_OK;
 }
 
@@ -80,33 +75,27 @@ static hb_status generate_check_model(const generation *g)
     const hb_model_info *info = &g->info;
     const uint64_t most = INT64_MAX / ((uint64_t)info->dim * sizeof(double));
     const int drift = info->process == HB_PROCESS_DRIFT;
-    if (drift && (g->v->label >= 0 || g->v->each_label))
-        return hb_session_refuse(g->session,
-                                 "%.200s was trained with --drift; it keeps where paths of all "
-                                 "classes ended, and takes no --label or --each-label",
-                                 g->v->model);
-    if (drift && g->v->clip >= 0)
-        return hb_session_refuse(
-            g->session, "--clip is for the processes ou and ve; %.200s was trained with --drift",
-            g->v->model);
-    if (g->v->clip >= 0 && info->image_height == 0)
-        return hb_session_refuse(g->session, "--clip is for models of images; this is none");
-    if (g->v->each_label && g->v->label >= 0)
-        return hb_session_refuse(g->session, "--label and --each-label exclude each other");
-    if (g->v->each_label && info->classes == 0)
-        return hb_session_refuse(
-            g->session, "--each-label needs classes; the model was trained without labels");
-    if (g->v->label >= info->classes && info->classes == 0)
-        return hb_session_refuse(g->session, "--label is %d; the model was trained without labels",
-                                 g->v->label);
-    if (g->v->label >= info->classes)
-        return hb_session_refuse(g->session,
-                                 "--label is %d; the model has the classes 0 to %d, or -1: none",
-                                 g->v->label, info->classes - 1);
-    if (g->v->n > most)
-        return hb_session_refuse(
-            g->session, "-n is %" PRIu64 "; with %d columns a file holds at most %" PRIu64 " rows",
-            g->v->n, info->dim, most);
+    HB_REFUSE_IF(g->session, drift && (g->v->label >= 0 || g->v->each_label),
+                 "%.200s was trained with --drift; it keeps where paths of all classes ended, and "
+                 "takes no --label or --each-label",
+                 g->v->model);
+    HB_REFUSE_IF(g->session, drift && g->v->clip >= 0,
+                 "--clip is for the processes ou and ve; %.200s was trained with --drift",
+                 g->v->model);
+    HB_REFUSE_IF(g->session, g->v->clip >= 0 && info->image_height == 0,
+                 "--clip is for models of images; this is none");
+    HB_REFUSE_IF(g->session, g->v->each_label && g->v->label >= 0,
+                 "--label and --each-label exclude each other");
+    HB_REFUSE_IF(g->session, g->v->each_label && info->classes == 0,
+                 "--each-label needs classes; the model was trained without labels");
+    HB_REFUSE_IF(g->session, g->v->label >= info->classes && info->classes == 0,
+                 "--label is %d; the model was trained without labels", g->v->label);
+    HB_REFUSE_IF(g->session, g->v->label >= info->classes,
+                 "--label is %d; the model has the classes 0 to %d, or -1: none", g->v->label,
+                 info->classes - 1);
+    HB_REFUSE_IF(g->session, g->v->n > most,
+                 "-n is %" PRIu64 "; with %d columns a file holds at most %" PRIu64 " rows",
+                 g->v->n, info->dim, most);
     return generate_check_pictures(g);
 }
 

@@ -12,6 +12,7 @@
 #include "rows.h"
 
 #include <heatball/model.h>
+#include <heatball/train.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -45,9 +46,8 @@ static const hb_option residual_options[] = {
 static hb_status fill_settings(hb_session *session, const hb_problem_values *v,
                                const hb_problem *problem, hb_solve_parts *out)
 {
-    if (v->samples > 0 && v->degree > 0)
-        return hb_session_refuse(session,
-                                 "--samples has no effect on --degree; leave one of them out");
+    HB_REFUSE_IF(session, v->samples > 0 && v->degree > 0,
+                 "--samples has no effect on --degree; leave one of them out");
     const hb_status status = hb_problem_fill_settings(session, v, problem, out);
     if (v->samples > 0) out->mean.degree = -1;
     return status;
@@ -92,12 +92,12 @@ static hb_status show(hb_session *session, const residual_values *v, int dim, do
                       double tau, const residual_table *table)
 {
     const hb_rows_column columns[] = {
-        {"x", NULL, dim, table->x, NULL},
-        {"radius", NULL, 0, table->radius, NULL},
-        {"residual", NULL, 0, table->residual, NULL},
-        {"residual", "_se", 0, table->residual_se, NULL},
-        {"scaled", NULL, 0, table->scaled, NULL},
-        {"scaled", "_se", 0, table->scaled_se, NULL},
+        {.name = "x", .width = dim, .values = table->x},
+        {.name = "radius", .values = table->radius},
+        {.name = "residual", .values = table->residual},
+        {.name = "residual", .suffix = "_se", .values = table->residual_se},
+        {.name = "scaled", .values = table->scaled},
+        {.name = "scaled", .suffix = "_se", .values = table->scaled_se},
     };
     const hb_rows rows = {table->n, sizeof columns / sizeof *columns, columns};
     hb_session_clear(session);
@@ -140,8 +140,7 @@ static hb_status of_problem(hb_session *session, const residual_values *v)
     hb_problem *problem = NULL;
     hb_points points = {0};
     residual_table table = {0};
-    if (!isnan(v->tau))
-        return hb_session_refuse(session, "--tau is for a model; a problem takes --time");
+    HB_REFUSE_IF(session, !isnan(v->tau), "--tau is for a model; a problem takes --time");
     hb_status status = hb_problem_from_options(session, &v->problem, &problem);
     if (status == HB_OK)
         status = hb_points_read(session, v->problem.at, hb_problem_dim(problem), &points);
@@ -158,17 +157,16 @@ static hb_status of_problem(hb_session *session, const residual_values *v)
 static hb_status check_model_options(hb_session *session, const residual_values *v)
 {
     const hb_problem_values *p = &v->problem;
-    if (p->problem || p->noise || p->initial || p->dim > 0 || !isnan(p->time) || p->points > 0 ||
-        p->box)
-        return hb_session_refuse(
-            session,
-            "--model has its own process; it goes with --tau, --at, --radii, --samples, --lift, "
-            "--degree and --seed alone, and with --drift and --param when it was trained so");
-    if (isnan(v->tau)) return hb_session_refuse(session, "--tau is missing; --model needs it");
-    if (quantity_codes[v->quantity] != HB_QUANTITY_V)
-        return hb_session_refuse(session,
-                                 "--quantity is %s; of a model it must be v, its log-density",
-                                 quantity_names[v->quantity]);
+    HB_REFUSE_IF(
+        session,
+        p->problem || p->noise || p->initial || p->dim > 0 || !isnan(p->time) || p->points > 0 ||
+            p->box,
+        "--model has its own process; it goes with --tau, --at, --radii, --samples, --lift, "
+        "--degree and --seed alone, and with --drift and --param when it was trained so");
+    HB_REFUSE_IF(session, isnan(v->tau), "--tau is missing; --model needs it");
+    HB_REFUSE_IF(session, quantity_codes[v->quantity] != HB_QUANTITY_V,
+                 "--quantity is %s; of a model it must be v, its log-density",
+                 quantity_names[v->quantity]);
     return HB_OK;
 }
 
@@ -176,27 +174,22 @@ static hb_status check_model_options(hb_session *session, const residual_values 
 static hb_status process_of(hb_session *session, const residual_values *v, const hb_model *model,
                             const hb_problem **out, hb_problem **made)
 {
-    static const char *const heads[] = {"score", "energy", "helmholtz"};
     const hb_problem_values *p = &v->problem;
     hb_model_info info;
     hb_model_info_get(model, sizeof info, &info);
-    if (info.head != HB_HEAD_ENERGY)
-        return hb_session_refuse(session,
-                                 "%.200s has the %s head; only the energy head has a log-density",
-                                 v->model, heads[info.head]);
+    HB_REFUSE_IF(session, info.head != HB_HEAD_ENERGY,
+                 "%.200s has the %s head; only the energy head has a log-density", v->model,
+                 HB_OPTION_NAME(hb_train, &info, head));
     const int nonlinear = info.process == HB_PROCESS_DRIFT;
     const int typed = hb_problem_frame(hb_model_problem(model)) != NULL;
-    if ((p->drift || p->params.n > 0) && (!nonlinear || typed))
-        return hb_session_refuse(session,
-                                 nonlinear
-                                     ? "%.200s keeps its drift and its noise; leave out --drift"
-                                     : "%.200s was trained without --drift; leave it out",
-                                 v->model);
+    HB_REFUSE_IF(session, (p->drift || p->params.n > 0) && (!nonlinear || typed),
+                 nonlinear ? "%.200s keeps its drift and its noise; leave out --drift"
+                           : "%.200s was trained without --drift; leave it out",
+                 v->model);
     *out = hb_model_problem(model);
     if (nonlinear && !p->drift && p->params.n == 0) return HB_OK;
     const char *drift = nonlinear ? p->drift : info.process == HB_PROCESS_OU ? "-x[i]" : "0*x[i]";
-    if (!drift)
-        return hb_session_refuse(session, "--param is given without --drift; give both or none");
+    HB_REFUSE_IF(session, !drift, "--param is given without --drift; give both or none");
     const hb_status status =
         hb_problem_of_drift(session, drift, NULL, -1, &p->params, info.dim, made);
     *out = *made;
@@ -210,11 +203,10 @@ static hb_status enter(hb_session *session, const hb_model *model, const hb_poin
     const size_t d = (size_t)points->dim;
     hb_model_standardise(model, points->n, points->x, z);
     for (size_t i = 0; i < points->n * d; i++)
-        if (isnan(z[i]) && !isnan(points->x[i]))
-            return hb_session_refuse(session,
-                                     "point %zu is outside of the domain of the model's process, "
-                                     "where its noise vanishes",
-                                     i / d + 1);
+        HB_REFUSE_IF(
+            session, isnan(z[i]) && !isnan(points->x[i]),
+            "point %zu is outside of the domain of the model's process, where its noise vanishes",
+            i / d + 1);
     return HB_OK;
 }
 

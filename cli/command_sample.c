@@ -70,17 +70,14 @@ static const hb_option sample_options[] = {
 static hb_status sample_check(hb_session *session, const sample_values *v)
 {
     const uint64_t row_bytes = ((uint64_t)v->dim + 1) * dtype_sizes[v->dtype];
-    if (!hb_points_is_table(v->path))
-        return hb_session_refuse(session, "-o is %.200s; the name must end in .npy or .csv",
-                                 v->path);
-    if (v->n > INT64_MAX / row_bytes)
-        return hb_session_refuse(
-            session, "-n is %" PRIu64 "; at --dim %d a file holds at most %" PRIu64 " rows", v->n,
-            v->dim, INT64_MAX / row_bytes);
-    if (v->first > UINT64_MAX - v->n)
-        return hb_session_refuse(
-            session, "--first is %" PRIu64 "; with -n %" PRIu64 " it must be at most %" PRIu64,
-            v->first, v->n, UINT64_MAX - v->n);
+    HB_REFUSE_IF(session, !hb_points_is_table(v->path),
+                 "-o is %.200s; the name must end in .npy or .csv", v->path);
+    HB_REFUSE_IF(session, v->n > INT64_MAX / row_bytes,
+                 "-n is %" PRIu64 "; at --dim %d a file holds at most %" PRIu64 " rows", v->n,
+                 v->dim, INT64_MAX / row_bytes);
+    HB_REFUSE_IF(session, v->first > UINT64_MAX - v->n,
+                 "--first is %" PRIu64 "; with -n %" PRIu64 " it must be at most %" PRIu64,
+                 v->first, v->n, UINT64_MAX - v->n);
     return HB_OK;
 }
 
@@ -287,7 +284,7 @@ static hb_status figure_draw(hb_session *session, const sample_values *v)
     const size_t columns = (size_t)v->dim + 1, fits = 1 + PLOTTED_VALUES / columns;
     const size_t most = fits < PLOTTED ? fits : PLOTTED, n = v->n < most ? (size_t)v->n : most;
     if (!v->plot) return HB_OK;
-    if (n == 0) return hb_session_refuse(session, "--plot needs draws; -n is 0");
+    HB_REFUSE_IF(session, n == 0, "--plot needs draws; -n is 0");
     double *rows = malloc(n * columns * sizeof *rows); // (n, dim + 1)
     if (!rows) return HB_ERROR_MEMORY;
     hb_status status = hb_ball_sample_rows(hb_session_context(session), measure_codes[v->measure],

@@ -91,10 +91,8 @@ static hb_status check_all(hb_session *session, const solve_values *v)
     } alone[] = {{"-o", v->path}, {"--plot", v->plot}, {"--state", v->state}};
     if (method_code(v) != ALL) return HB_OK;
     for (int k = 0; k < 3; k++)
-        if (alone[k].value)
-            return hb_session_refuse(session,
-                                     "%s is for one method; --method all prints a table or --json",
-                                     alone[k].name);
+        HB_REFUSE_IF(session, alone[k].value,
+                     "%s is for one method; --method all prints a table or --json", alone[k].name);
     return HB_OK;
 }
 
@@ -111,10 +109,10 @@ static void note_unused(hb_session *session, const solve_values *v, const hb_sol
 
 static hb_status check_options(hb_session *session, const solve_values *v)
 {
-    if (!isnan(v->save_every) && !v->state)
-        return hb_session_refuse(session, "--save-every is given without --state; give the file");
-    if (v->resume && !v->state)
-        return hb_session_refuse(session, "--resume is given without --state; give the file");
+    HB_REFUSE_IF(session, !isnan(v->save_every) && !v->state,
+                 "--save-every is given without --state; give the file");
+    HB_REFUSE_IF(session, v->resume && !v->state,
+                 "--resume is given without --state; give the file");
     return check_all(session, v);
 }
 

@@ -81,9 +81,8 @@ static hb_status refuse_name(hb_session *session, const char *name)
                                      (*study)->name);
     }
     const char *nearest = hb_options_nearest(name, names);
-    if (nearest)
-        return hb_session_refuse(session, "unknown study %.80s; there is: %s (did you mean %s?)",
-                                 name, list, nearest);
+    HB_REFUSE_IF(session, nearest, "unknown study %.80s; there is: %s (did you mean %s?)", name,
+                 list, nearest);
     return hb_session_refuse(session, "unknown study %.80s; there is: %s", name, list);
 }
 
@@ -92,9 +91,8 @@ static hb_status run_study(hb_session *session, const void *values)
     const study_values *v = values;
     const hb_study *study = hb_study_find(v->name);
     if (!study) return refuse_name(session, v->name);
-    if (v->part && strcmp(study->name, "mnist") != 0)
-        return hb_session_refuse(session, "--part is given, but the study %s has no parts by name",
-                                 study->name);
+    HB_REFUSE_IF(session, v->part && strcmp(study->name, "mnist") != 0,
+                 "--part is given, but the study %s has no parts by name", study->name);
     char standard[128];
     snprintf(standard, sizeof standard, "heatball-%s", study->name);
     const hb_study_settings settings = {.directory = v->directory ? v->directory : standard,

@@ -43,12 +43,12 @@ static hb_status read_images(training *t)
 {
     const hb_train_values *v = t->v;
     hb_images images = {0};
-    if (v->rows || v->labels || !isnan(v->held_out))
-        return hb_session_refuse(t->session, "%s is not for images; --data is %.200s%s",
-                                 v->rows     ? "--rows"
-                                 : v->labels ? "--labels"
-                                             : "--held-out",
-                                 v->data, v->rows ? ": --limit takes the first of them" : "");
+    HB_REFUSE_IF(t->session, v->rows || v->labels || !isnan(v->held_out),
+                 "%s is not for images; --data is %.200s%s",
+                 v->rows     ? "--rows"
+                 : v->labels ? "--labels"
+                             : "--held-out",
+                 v->data, v->rows ? ": --limit takes the first of them" : "");
     hb_status status =
         hb_image_options_load(t->session, &v->images, v->data, v->settings.seed, &images);
     if (status == HB_OK) status = hb_train_data_images(v->data, &images, &t->data);
@@ -63,23 +63,20 @@ static hb_status read_data(training *t)
     const hb_status refused = hb_image_options_refuse(t->session, &v->images, v->data);
     if (refused != HB_OK) return refused;
     if (!hb_train_data_is_file(v->data)) {
-        if (v->labels || !isnan(v->held_out))
-            return hb_session_refuse(t->session, "%s is for rows of a file; --data is %.80s",
-                                     v->labels ? "--labels" : "--held-out", v->data);
+        HB_REFUSE_IF(t->session, v->labels || !isnan(v->held_out),
+                     "%s is for rows of a file; --data is %.80s",
+                     v->labels ? "--labels" : "--held-out", v->data);
         return hb_train_data_named(t->session, v->data, v->rows ? v->rows : NAMED_ROWS,
                                    v->settings.seed, &t->data);
     }
-    if (v->rows)
-        return hb_session_refuse(t->session, "--rows is for a named set; --data is %.200s",
-                                 v->data);
+    HB_REFUSE_IF(t->session, v->rows, "--rows is for a named set; --data is %.200s", v->data);
     const double share = isnan(v->held_out) ? HELD_OUT : v->held_out;
     const hb_status status =
         hb_train_data_read(t->session, v->data, v->labels, share, v->settings.seed, &t->data);
-    if (status == HB_OK && t->data.n < 2)
-        return hb_session_refuse(
-            t->session,
-            "--held-out is %g, which leaves %zu of %zu rows to train on; at least 2 are needed",
-            share, t->data.n, t->data.n + t->data.held);
+    HB_REFUSE_IF(
+        t->session, status == HB_OK && t->data.n < 2,
+        "--held-out is %g, which leaves %zu of %zu rows to train on; at least 2 are needed", share,
+        t->data.n, t->data.n + t->data.held);
     return status;
 }
 

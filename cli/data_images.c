@@ -88,12 +88,12 @@ hb_status hb_data_images_fetch(hb_session *session, const hb_data_values *v)
 static hb_status check_part(hb_session *session, const hb_data_values *v)
 {
     struct stat info;
-    if (v->tau != 0 || v->process != 0)
-        return hb_session_refuse(
-            session, "--tau and --process are for planar sets; %.200s is a set of images", v->name);
-    if (v->part && !is_named(v->name) && stat(v->name, &info) == 0 && !S_ISDIR(info.st_mode))
-        return hb_session_refuse(
-            session, "--part is for a set or a directory of images; %.200s is one file", v->name);
+    HB_REFUSE_IF(session, v->tau != 0 || v->process != 0,
+                 "--tau and --process are for planar sets; %.200s is a set of images", v->name);
+    HB_REFUSE_IF(session,
+                 v->part && !is_named(v->name) && stat(v->name, &info) == 0 &&
+                     !S_ISDIR(info.st_mode),
+                 "--part is for a set or a directory of images; %.200s is one file", v->name);
     return HB_OK;
 }
 
@@ -210,9 +210,8 @@ hb_status hb_data_images_show(hb_session *session, const hb_data_values *v)
 {
     hb_images images = {0};
     pixel_facts facts;
-    if (v->plot && !hb_points_has_extension(v->plot, ".png"))
-        return hb_session_refuse(session, "--plot is %.200s; for images the name must end in .png",
-                                 v->plot);
+    HB_REFUSE_IF(session, v->plot && !hb_points_has_extension(v->plot, ".png"),
+                 "--plot is %.200s; for images the name must end in .png", v->plot);
     hb_status status = hb_data_images_load(session, v, &images);
     if (status != HB_OK) return status;
     find_facts(&images, &facts);

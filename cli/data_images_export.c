@@ -97,25 +97,21 @@ static hb_status export_print(hb_session *session, const hb_data_values *v, cons
 
 static hb_status export_check(hb_session *session, const hb_data_values *v)
 {
-    if (!v->path) return hb_session_refuse(session, "export needs -o FILE");
+    HB_REFUSE_IF(session, !v->path, "export needs -o FILE");
     if (!v->labels) return HB_OK;
-    if (!hb_points_is_table(v->labels))
-        return hb_session_refuse(session, "--labels is %.200s; the name must end in .npy or .csv",
-                                 v->labels);
+    HB_REFUSE_IF(session, !hb_points_is_table(v->labels),
+                 "--labels is %.200s; the name must end in .npy or .csv", v->labels);
     return HB_OK;
 }
 
 static hb_status export_check_images(hb_session *session, const hb_data_values *v,
                                      const hb_images *images)
 {
-    if (v->n > images->count)
-        return hb_session_refuse(session, "-n is %" PRIu64 "; %.200s has %zu images", v->n, v->name,
-                                 images->count);
-    if (v->labels && !images->labels)
-        return hb_session_refuse(
-            session,
-            "--labels is given, but there is no file of labels beside the images of %.200s",
-            v->name);
+    HB_REFUSE_IF(session, v->n > images->count, "-n is %" PRIu64 "; %.200s has %zu images", v->n,
+                 v->name, images->count);
+    HB_REFUSE_IF(session, v->labels && !images->labels,
+                 "--labels is given, but there is no file of labels beside the images of %.200s",
+                 v->name);
     return HB_OK;
 }
 

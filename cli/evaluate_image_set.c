@@ -33,11 +33,9 @@ static hb_status find_shape(hb_session *session, const char *path, const hb_mode
     const int side = (int)(sqrt(info->dim) + 0.5);
     *out = (image_shape){info->image_height, info->image_width, info->pixel_low, info->pixel_high};
     if (info->image_height == 0) *out = (image_shape){side, side, 0, 1};
-    if (out->height != out->width || out->height * out->width != info->dim)
-        return hb_session_refuse(
-            session,
-            "%.200s has rows of %d numbers; a set of images needs a model of square images", path,
-            info->dim);
+    HB_REFUSE_IF(session, out->height != out->width || out->height * out->width != info->dim,
+                 "%.200s has rows of %d numbers; a set of images needs a model of square images",
+                 path, info->dim);
     return HB_OK;
 }
 

@@ -61,11 +61,11 @@ static hb_status create_frame(hb_session *session, const hb_image_plan *plan, im
 {
     const size_t dim = (size_t)plan->height * (size_t)plan->width, real = plan->real.n;
     *f = (image_frame){.context = hb_session_context(session), .plan = plan, .dim = (int)dim};
-    if (plan->made.n < LEAST_ROWS || real < LEAST_ROWS || plan->trained.n < LEAST_ROWS)
-        return hb_session_refuse(session,
-                                 "there are %zu generated, %zu real and %zu training images; "
-                                 "evaluating needs at least %d of each",
-                                 plan->made.n, real, plan->trained.n, LEAST_ROWS);
+    HB_REFUSE_IF(session,
+                 plan->made.n < LEAST_ROWS || real < LEAST_ROWS || plan->trained.n < LEAST_ROWS,
+                 "there are %zu generated, %zu real and %zu training images; evaluating needs at "
+                 "least %d of each",
+                 plan->made.n, real, plan->trained.n, LEAST_ROWS);
     f->made = malloc(plan->made.n * dim * sizeof *f->made);
     f->real = malloc(real * dim * sizeof *f->real);
     if (plan->real.labels) f->labels = malloc(real * sizeof *f->labels);

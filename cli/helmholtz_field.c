@@ -47,18 +47,16 @@ static hb_status read_box(hb_session *session, const char *text, hb_lattice *lat
 static hb_status check_model(hb_session *session, const hb_helmholtz_values *v,
                              const hb_model_info *info)
 {
-    if (info->dim != 2)
-        return hb_session_refuse(session,
-                                 "%.200s is a model in dimension %d; the split needs dimension 2",
-                                 v->source, info->dim);
-    if (!(v->tau >= info->tau_min && v->tau <= info->tau_max))
-        return hb_session_refuse(session, "--tau is %g; the model was trained for %g to %g", v->tau,
-                                 info->tau_min, info->tau_max);
-    if (v->label >= 0 && info->classes == 0)
-        return hb_session_refuse(session, "--label is %d; the model has no classes", v->label);
-    if (v->label >= 0 && v->label >= info->classes)
-        return hb_session_refuse(session, "--label is %d; the model has classes 0 to %d", v->label,
-                                 info->classes - 1);
+    HB_REFUSE_IF(session, info->dim != 2,
+                 "%.200s is a model in dimension %d; the split needs dimension 2", v->source,
+                 info->dim);
+    HB_REFUSE_IF(session, !(v->tau >= info->tau_min && v->tau <= info->tau_max),
+                 "--tau is %g; the model was trained for %g to %g", v->tau, info->tau_min,
+                 info->tau_max);
+    HB_REFUSE_IF(session, v->label >= 0 && info->classes == 0,
+                 "--label is %d; the model has no classes", v->label);
+    HB_REFUSE_IF(session, v->label >= 0 && v->label >= info->classes,
+                 "--label is %d; the model has classes 0 to %d", v->label, info->classes - 1);
     return HB_OK;
 }
 
@@ -143,10 +141,9 @@ static hb_status from_model(hb_session *session, const hb_helmholtz_values *v,
     hb_context *context = hb_session_context(session);
     hb_model *model;
     hb_model_info info;
-    if (isnan(v->tau)) return hb_session_refuse(session, "--tau is missing; a model needs it");
-    if (v->spacing.n > 0)
-        return hb_session_refuse(session,
-                                 "--spacing is for a FIELD.npy; a model takes --box and --points");
+    HB_REFUSE_IF(session, isnan(v->tau), "--tau is missing; a model needs it");
+    HB_REFUSE_IF(session, v->spacing.n > 0,
+                 "--spacing is for a FIELD.npy; a model takes --box and --points");
     HB_TRY(hb_model_load(context, v->source, &model));
     hb_model_info_get(model, sizeof info, &info);
     out->has_model = 1;
@@ -168,16 +165,14 @@ static hb_status from_model(hb_session *session, const hb_helmholtz_values *v,
 static hb_status check_shape(hb_session *session, const char *path, int n_axes,
                              const uint64_t *shape)
 {
-    if (n_axes != 3 || shape[2] != 2)
-        return hb_session_refuse(
-            session, "%.200s has %d axes, the last of length %llu; a field is an array [ny][nx][2]",
-            path, n_axes, (unsigned long long)shape[n_axes - 1]);
+    HB_REFUSE_IF(session, n_axes != 3 || shape[2] != 2,
+                 "%.200s has %d axes, the last of length %llu; a field is an array [ny][nx][2]",
+                 path, n_axes, (unsigned long long)shape[n_axes - 1]);
     for (int axis = 0; axis < 2; axis++)
-        if (shape[axis] < LEAST_SIDE || shape[axis] > LONGEST_SIDE)
-            return hb_session_refuse(session,
-                                     "%.200s has %llu x %llu points; each side must be %d to %d",
-                                     path, (unsigned long long)shape[0],
-                                     (unsigned long long)shape[1], LEAST_SIDE, LONGEST_SIDE);
+        HB_REFUSE_IF(session, shape[axis] < LEAST_SIDE || shape[axis] > LONGEST_SIDE,
+                     "%.200s has %llu x %llu points; each side must be %d to %d", path,
+                     (unsigned long long)shape[0], (unsigned long long)shape[1], LEAST_SIDE,
+                     LONGEST_SIDE);
     return HB_OK;
 }
 
@@ -185,23 +180,21 @@ static hb_status check_finite(hb_session *session, const hb_helmholtz_values *v,
                               const hb_helmholtz_field *f)
 {
     for (size_t k = 0; k < 2 * count_of(f); k++)
-        if (!isfinite(f->field[k]))
-            return hb_session_refuse(
-                session, "%.200s has %g at [%zu][%zu][%zu]; it must be finite numbers", v->source,
-                f->field[k], k / 2 / (size_t)f->lattice.nx, k / 2 % (size_t)f->lattice.nx, k % 2);
+        HB_REFUSE_IF(session, !isfinite(f->field[k]),
+                     "%.200s has %g at [%zu][%zu][%zu]; it must be finite numbers", v->source,
+                     f->field[k], k / 2 / (size_t)f->lattice.nx, k / 2 % (size_t)f->lattice.nx,
+                     k % 2);
     return HB_OK;
 }
 
 /* The corner 0 and the spacing of the line, one number for both axes or two. */
 static hb_status place_file(hb_session *session, const hb_helmholtz_values *v, hb_lattice *l)
 {
-    if (v->box && v->spacing.n > 0)
-        return hb_session_refuse(session, "--box and --spacing are both given; give one of them");
+    HB_REFUSE_IF(session, v->box && v->spacing.n > 0,
+                 "--box and --spacing are both given; give one of them");
     if (v->box) return read_box(session, v->box, l);
-    if (v->spacing.n > 2)
-        return hb_session_refuse(session,
-                                 "--spacing has %zu numbers; it must be one, or one for each axis",
-                                 v->spacing.n);
+    HB_REFUSE_IF(session, v->spacing.n > 2,
+                 "--spacing has %zu numbers; it must be one, or one for each axis", v->spacing.n);
     const double hx = v->spacing.n > 0 ? v->spacing.values[0] : 1;
     const double hy = v->spacing.n > 1 ? v->spacing.values[1] : hx;
     *l = (hb_lattice){l->nx, l->ny, 0, hx * (l->nx - 1), 0, hy * (l->ny - 1)};
@@ -228,10 +221,8 @@ static hb_status from_file(hb_session *session, const hb_helmholtz_values *v,
     int n_axes;
     uint64_t shape[4];
     double *values;
-    if (!isnan(v->tau) || v->points > 0 || v->label >= 0)
-        return hb_session_refuse(
-            session,
-            "--tau, --points and --label are for a model; an array takes --box or --spacing");
+    HB_REFUSE_IF(session, !isnan(v->tau) || v->points > 0 || v->label >= 0,
+                 "--tau, --points and --label are for a model; an array takes --box or --spacing");
     HB_TRY(hb_table_read(context, v->source, &n_axes, shape, &values));
     hb_status status = take_array(session, v, n_axes, shape, values, out);
     hb_context_release(context, values);

@@ -17,9 +17,8 @@ static int format_of(const char *path)
 hb_status hb_plot_path_check(hb_session *session, const char *path)
 {
     if (!path) return HB_OK;
-    if (!format_of(path))
-        return hb_session_refuse(session,
-                                 "--plot is %.200s; the name must end in .svg, .png or .pdf", path);
+    HB_REFUSE_IF(session, !format_of(path),
+                 "--plot is %.200s; the name must end in .svg, .png or .pdf", path);
     return HB_OK;
 }
 

@@ -48,11 +48,10 @@ static hb_status refuse_number(hb_session *session, const char *text, size_t poi
 {
     text = skip_blanks(text);
     const int length = (int)strcspn(text, ",;");
-    if (length == 0)
-        return hb_session_refuse(session,
-                                 "--at: point %zu lacks a number; points are separated by "
-                                 "semicolons, their coordinates by commas, as in \"1,2; 0,1\"",
-                                 point);
+    HB_REFUSE_IF(session, length == 0,
+                 "--at: point %zu lacks a number; points are separated by semicolons, their "
+                 "coordinates by commas, as in \"1,2; 0,1\"",
+                 point);
     return hb_session_refuse(
         session,
         "--at: point %zu has %.*s; it must be finite numbers, coordinates separated by commas and "
@@ -175,17 +174,15 @@ static hb_status take_table(hb_session *session, const char *path, int n_axes,
                             const uint64_t *shape, const double *values, hb_points *out)
 {
     const uint64_t columns = n_axes == 1 ? 1 : shape[1];
-    if (n_axes > 2)
-        return hb_session_refuse(session, "--at: %.200s has %d axes; points are an array [n][dim]",
-                                 path, n_axes);
+    HB_REFUSE_IF(session, n_axes > 2, "--at: %.200s has %d axes; points are an array [n][dim]",
+                 path, n_axes);
     if (columns != (uint64_t)out->dim) return refuse_dimension(session, 1, columns, out->dim);
-    if (shape[0] == 0) return hb_session_refuse(session, "--at: %.200s holds no point", path);
+    HB_REFUSE_IF(session, shape[0] == 0, "--at: %.200s holds no point", path);
     const size_t count = (size_t)shape[0] * (size_t)columns;
     for (size_t i = 0; i < count; i++)
-        if (!isfinite(values[i]))
-            return hb_session_refuse(session,
-                                     "--at: point %zu of %.200s has %g; it must be finite numbers",
-                                     i / (size_t)columns + 1, path, values[i]);
+        HB_REFUSE_IF(session, !isfinite(values[i]),
+                     "--at: point %zu of %.200s has %g; it must be finite numbers",
+                     i / (size_t)columns + 1, path, values[i]);
     out->x = malloc(count * sizeof(double));
     if (!out->x) return HB_ERROR_MEMORY;
     memcpy(out->x, values, count * sizeof(double));

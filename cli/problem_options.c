@@ -20,8 +20,8 @@ static hb_status read_parameter(hb_session *session, const char *text, char *nam
     char *rest;
     const char *sign = strchr(text, '=');
     if (sign) *value = strtod(sign + 1, &rest);
-    if (!sign || sign == text || rest == sign + 1 || *rest || !isfinite(*value))
-        return hb_session_refuse(session, "--param is %.80s; it must be NAME=NUMBER, as a=2", text);
+    HB_REFUSE_IF(session, !sign || sign == text || rest == sign + 1 || *rest || !isfinite(*value),
+                 "--param is %.80s; it must be NAME=NUMBER, as a=2", text);
     memcpy(name, text, (size_t)(sign - text));
     name[sign - text] = 0;
     return HB_OK;
@@ -39,9 +39,8 @@ static hb_status read_parameters(hb_session *session, const hb_texts *texts, par
         HB_TRY(read_parameter(session, texts->values[i], name, &out->values[i]));
         out->names[i] = name;
         for (size_t k = 0; k < i; k++)
-            if (strcmp(out->names[k], name) == 0)
-                return hb_session_refuse(session, "--param %.60s is given twice; give it once",
-                                         name);
+            HB_REFUSE_IF(session, strcmp(out->names[k], name) == 0,
+                         "--param %.60s is given twice; give it once", name);
         name += strlen(name) + 1;
     }
     return HB_OK;
@@ -50,23 +49,19 @@ static hb_status read_parameters(hb_session *session, const hb_texts *texts, par
 static hb_status check_source(hb_session *session, const hb_problem_values *v)
 {
     const int own = v->drift || v->potential;
-    if (v->drift && v->potential)
-        return hb_session_refuse(session,
-                                 "--drift and --potential are both given; give one of them");
-    if (v->problem && own)
-        return hb_session_refuse(session, "--problem and %s are both given; give one of them",
-                                 v->drift ? "--drift" : "--potential");
-    if (v->potential && v->dim == 0)
-        return hb_session_refuse(session, "--potential is given without --dim; give the dimension");
-    if (!v->problem && !own)
-        return hb_session_refuse(
-            session,
-            "--drift is missing; give --problem FILE.ini, or --drift, --noise and --initial");
-    if (own && !v->initial && v->time != INFINITY)
-        return hb_session_refuse(session, "--initial is missing; it must be an initial density "
-                                          "such as \"gaussian(mean=0, var=1)\"");
-    if (own && isnan(v->time))
-        return hb_session_refuse(session, "--time is missing; it must be a number of at least 0");
+    HB_REFUSE_IF(session, v->drift && v->potential,
+                 "--drift and --potential are both given; give one of them");
+    HB_REFUSE_IF(session, v->problem && own, "--problem and %s are both given; give one of them",
+                 v->drift ? "--drift" : "--potential");
+    HB_REFUSE_IF(session, v->potential && v->dim == 0,
+                 "--potential is given without --dim; give the dimension");
+    HB_REFUSE_IF(session, !v->problem && !own,
+                 "--drift is missing; give --problem FILE.ini, or --drift, --noise and --initial");
+    HB_REFUSE_IF(
+        session, own && !v->initial && v->time != INFINITY,
+        "--initial is missing; it must be an initial density such as \"gaussian(mean=0, var=1)\"");
+    HB_REFUSE_IF(session, own && isnan(v->time),
+                 "--time is missing; it must be a number of at least 0");
     return HB_OK;
 }
 
@@ -174,11 +169,9 @@ hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values 
     settings->sampling.seed = v->seed;
     const int dim = hb_problem_dim(problem);
     for (int axis = 0; axis < 3 && axis < dim; axis++) settings->grid.points[axis] = v->points;
-    if (v->points % 2)
-        return hb_session_refuse(session, "--points is %d; it must be even", v->points);
+    HB_REFUSE_IF(session, v->points % 2, "--points is %d; it must be even", v->points);
     if (!v->box) return HB_OK;
-    if (dim > 3)
-        return hb_session_refuse(
-            session, "--box is of the grid, which goes up to dimension 3; the problem has %d", dim);
+    HB_REFUSE_IF(session, dim > 3,
+                 "--box is of the grid, which goes up to dimension 3; the problem has %d", dim);
     return hb_points_box(session, v->box, dim, settings->grid.low, settings->grid.high);
 }

@@ -35,7 +35,8 @@ static void name_cell(const hb_rows_column *column, int index, char out[CELL])
 
 static double cell_of(const hb_rows_column *column, size_t row, int index)
 {
-    return column->values[row * (size_t)width_of(column) + (size_t)index];
+    const size_t stride = column->stride ? column->stride : (size_t)width_of(column);
+    return column->values[row * stride + (size_t)index];
 }
 
 static int format_cell(const hb_rows_column *column, size_t row, int index, char out[CELL])

@@ -15,6 +15,7 @@ typedef struct hb_rows_column {
     int width;                 /* 0: one number, no index in its name */
     const double *values;      // (n, width), or (n)
     const char *const *texts;  // (n), instead of values; not for files
+    size_t stride;             /* numbers from a row to the next; 0: width */
 } hb_rows_column;
 
 typedef struct hb_rows {

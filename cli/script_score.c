@@ -315,9 +315,8 @@ hb_status hb_script_open(hb_session *session, const char *program, const char *t
                           .kind = -1,
                           .limit = limit};
     const char *colon = strrchr(target, ':');
-    if (!colon || colon == target || !colon[1])
-        return hb_session_refuse(
-            session, "--score is %.200s; it must be MODULE:FUNCTION or FILE.py:FUNCTION", target);
+    HB_REFUSE_IF(session, !colon || colon == target || !colon[1],
+                 "--score is %.200s; it must be MODULE:FUNCTION or FILE.py:FUNCTION", target);
     HB_TRY(check_file(session, target, (size_t)(colon - target)));
     double *values = malloc((size_t)dim * sizeof *values); // (dim)
     if (!values) return HB_ERROR_MEMORY;

@@ -234,6 +234,19 @@ hb_status hb_session_writes(hb_session *session, const char *option, const char 
                                                              session->message);
 }
 
+hb_status hb_session_writes_in(hb_session *session, const char *directory, const char *const *names,
+                               int figures)
+{
+    hb_status status = HB_OK;
+    for (; directory && *names && status == HB_OK; names++) {
+        char *path;
+        if (asprintf(&path, "%s/%s", directory, *names) < 0) return HB_ERROR_MEMORY;
+        status = hb_session_writes(session, "-o", path, figures);
+        free(path);
+    }
+    return status;
+}
+
 void hb_session_inputs_end(hb_session *session)
 {
     session->inputs_ended = 1;

@@ -46,6 +46,9 @@ void hb_session_close(hb_session *session); /* NULL is fine */
 hb_context *hb_session_context(const hb_session *session);
 /* One more file that this run will write, beside those of the options' tables; a figure is three. */
 hb_status hb_session_writes(hb_session *session, const char *option, const char *path, int figure);
+/* Files DIRECTORY/NAME of -o, a list that ends with NULL; directory NULL: none. */
+hb_status hb_session_writes_in(hb_session *session, const char *directory, const char *const *names,
+                               int figures);
 /* All inputs of the user have been opened: what is read from now on (a log, a state, a checkpoint) is the
  * run's own. */
 void hb_session_inputs_end(hb_session *session);
@@ -59,6 +62,11 @@ hb_status hb_session_together(hb_session *session, hb_status status);
 hb_status hb_session_fail(hb_session *session, hb_status status, const char *format, ...)
     HB_PRINTF(3, 4);
 hb_status hb_session_refuse(hb_session *session, const char *format, ...) HB_PRINTF(2, 3);
+/* Returns from the function that checks, as HB_CHECK does in the library. */
+#define HB_REFUSE_IF(session, condition, ...)                                                      \
+    do {                                                                                           \
+        if (condition) return hb_session_refuse((session), __VA_ARGS__);                           \
+    } while (0)
 /* The sentence to print for a failed status: the session's, else the context's, else the status's.
  */
 const char *hb_session_message(const hb_session *session, hb_status status);

@@ -75,8 +75,7 @@ hb_status hb_user_paths_read(hb_session *session, const char *path, const char *
     int n_axes;
     uint64_t shape[4];
     *out = (hb_user_paths){0};
-    if (!path && times)
-        return hb_session_refuse(session, "--path-times is given without --paths; give both");
+    HB_REFUSE_IF(session, !path && times, "--path-times is given without --paths; give both");
     if (!path) return HB_OK;
     hb_status status =
         hb_table_read(hb_session_context(session), path, &n_axes, shape, &out->values);
@@ -85,10 +84,9 @@ hb_status hb_user_paths_read(hb_session *session, const char *path, const char *
     const size_t n_times = (size_t)shape[1];
     HB_TRY(times ? hb_points_list(session, "--path-times", times, &out->times)
                  : even_times(n_times, time, &out->times));
-    if (out->times.n != n_times)
-        return hb_session_refuse(session,
-                                 "--path-times has %zu times; %.200s has %zu places on each path",
-                                 out->times.n, path, n_times);
+    HB_REFUSE_IF(session, out->times.n != n_times,
+                 "--path-times has %zu times; %.200s has %zu places on each path", out->times.n,
+                 path, n_times);
     settings->n_paths = (size_t)shape[0];
     settings->n_times = n_times;
     settings->paths = out->values;

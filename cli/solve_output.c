@@ -46,8 +46,8 @@ static hb_status repeat_points(const hb_points *points, const hb_solution *solut
         for (size_t i = 0; i < points->n; i++) t[k * points->n + i] = hb_solution_time(solution, k);
         memcpy(t + n + k * size, points->x, size * sizeof *t);
     }
-    out->columns[0] = (hb_rows_column){"t", NULL, 0, t, NULL};
-    out->columns[1] = (hb_rows_column){"x", NULL, points->dim, t + n, NULL};
+    out->columns[0] = (hb_rows_column){.name = "t", .values = t};
+    out->columns[1] = (hb_rows_column){.name = "x", .width = points->dim, .values = t + n};
     return HB_OK;
 }
 
@@ -57,11 +57,13 @@ static hb_status rows_of(const hb_points *points, const hb_solution *solution, s
     const int several = hb_solution_n_times(solution) > 1;
     *out = (shown_rows){
         .rows = {points->n * hb_solution_n_times(solution), N_COLUMNS + 1 + several, out->columns}};
-    out->columns[0] = (hb_rows_column){"x", NULL, points->dim, points->x, NULL};
+    out->columns[0] = (hb_rows_column){.name = "x", .width = points->dim, .values = points->x};
     for (int c = 0; c < N_COLUMNS; c++)
         out->columns[c + 1 + several] =
-            (hb_rows_column){parts[c].name, parts[c].suffix, parts[c].is_vector ? points->dim : 0,
-                             hb_solution_values(solution, parts[c].column), NULL};
+            (hb_rows_column){.name = parts[c].name,
+                             .suffix = parts[c].suffix,
+                             .width = parts[c].is_vector ? points->dim : 0,
+                             .values = hb_solution_values(solution, parts[c].column)};
     return several ? repeat_points(points, solution, out) : HB_OK;
 }
 
@@ -235,19 +237,20 @@ static hb_status print_block(const hb_points *points, size_t row, int n, const h
     const size_t point = row % points->n;
     double *values, seconds[MOST_TRIES];
     const char *names[MOST_TRIES];
-    hb_rows_column columns[N_COLUMNS + 2] = {{"method", NULL, 0, NULL, names}};
+    hb_rows_column columns[N_COLUMNS + 2] = {{.name = "method", .texts = names}};
     if (gather(row, points->dim, n, tries, &values) != HB_OK) return HB_ERROR_MEMORY;
     const double *at = values;
     for (int c = 0; c < N_COLUMNS; c++) {
         const int width = parts[c].is_vector ? points->dim : 0;
-        columns[c + 1] = (hb_rows_column){parts[c].name, parts[c].suffix, width, at, NULL};
+        columns[c + 1] = (hb_rows_column){
+            .name = parts[c].name, .suffix = parts[c].suffix, .width = width, .values = at};
         at += (size_t)n * (size_t)(width ? width : 1);
     }
     for (int k = 0; k < n; k++) {
         names[k] = tries[k].name;
         seconds[k] = (double)(long)(1000 * tries[k].seconds + 0.5) / 1000;
     }
-    columns[N_COLUMNS + 1] = (hb_rows_column){"seconds", NULL, 0, seconds, NULL};
+    columns[N_COLUMNS + 1] = (hb_rows_column){.name = "seconds", .values = seconds};
     if (hb_solution_n_times(tries[0].solution) > 1)
         printf("time %.9g, ", hb_solution_time(tries[0].solution, row / points->n));
     printf("point %zu: x =", point + 1);

@@ -204,12 +204,10 @@ static int is_film(const char *path)
 
 static hb_status check_name(hb_session *session, const char *path, int dim, size_t n_times)
 {
-    if (n_times == 1 && is_film(path))
-        return hb_session_refuse(
-            session,
-            "--plot is %.200s, an animation, and there is one time; give several, as --time "
-            "0:1:0.1, or a name that ends in .svg, .png or .pdf",
-            path);
+    HB_REFUSE_IF(session, n_times == 1 && is_film(path),
+                 "--plot is %.200s, an animation, and there is one time; give several, as --time "
+                 "0:1:0.1, or a name that ends in .svg, .png or .pdf",
+                 path);
     if (n_times == 1) return hb_plot_path_check(session, path);
     if (is_film(path)) return HB_OK;
     const hb_status status = hb_plot_path_check(session, path);
@@ -224,17 +222,15 @@ hb_status hb_solve_figure_check(hb_session *session, const char *path, int dim, 
                                 size_t n_times)
 {
     if (!path) return HB_OK;
-    if (dim > 2)
-        return hb_session_refuse(
-            session, "--plot draws problems of dimension 1 and 2; this one has %d", dim);
+    HB_REFUSE_IF(session, dim > 2, "--plot draws problems of dimension 1 and 2; this one has %d",
+                 dim);
     const hb_status status = check_name(session, path, dim, n_times);
     if (status != HB_OK) return status;
     const hb_method_description *info = hb_method_of(method);
-    if (dim == 2 && info && method != HB_METHOD_AUTO && !info->on_grid)
-        return hb_session_refuse(session,
-                                 "--plot in two dimensions is drawn from the grid, which --method "
-                                 "%s has not; leave one of them out",
-                                 info->name);
+    HB_REFUSE_IF(session, dim == 2 && info && method != HB_METHOD_AUTO && !info->on_grid,
+                 "--plot in two dimensions is drawn from the grid, which --method %s has not; "
+                 "leave one of them out",
+                 info->name);
     return HB_OK;
 }
 

@@ -143,21 +143,18 @@ static hb_status check_method(hb_session *session, const hb_train_values *v)
 
 hb_status hb_train_options_check(hb_session *session, const hb_train_values *v)
 {
-    if (v->drift && v->settings.process >= 0)
-        return hb_session_refuse(session, "--process and --drift are both given; give one of them");
-    if (v->params.n && !v->drift)
-        return hb_session_refuse(session, "--param is given without --drift; give both");
-    if (v->noise && !v->drift)
-        return hb_session_refuse(session, "--noise is given without --drift; give both");
-    if (v->convention >= 0 && !v->noise)
-        return hb_session_refuse(session, "--convention is given without --noise; give both");
-    if (v->settings.epochs && v->settings.steps)
-        return hb_session_refuse(session, "--epochs and --steps are both given; give one of them");
-    if (!hb_points_has_extension(v->path, ".safetensors"))
-        return hb_session_refuse(session, "-o is %.200s; the name must end in .safetensors",
-                                 v->path);
-    if (v->log && !hb_points_has_extension(v->log, ".csv"))
-        return hb_session_refuse(session, "--log is %.200s; the name must end in .csv", v->log);
+    HB_REFUSE_IF(session, v->drift && v->settings.process >= 0,
+                 "--process and --drift are both given; give one of them");
+    HB_REFUSE_IF(session, v->params.n && !v->drift, "--param is given without --drift; give both");
+    HB_REFUSE_IF(session, v->noise && !v->drift, "--noise is given without --drift; give both");
+    HB_REFUSE_IF(session, v->convention >= 0 && !v->noise,
+                 "--convention is given without --noise; give both");
+    HB_REFUSE_IF(session, v->settings.epochs && v->settings.steps,
+                 "--epochs and --steps are both given; give one of them");
+    HB_REFUSE_IF(session, !hb_points_has_extension(v->path, ".safetensors"),
+                 "-o is %.200s; the name must end in .safetensors", v->path);
+    HB_REFUSE_IF(session, v->log && !hb_points_has_extension(v->log, ".csv"),
+                 "--log is %.200s; the name must end in .csv", v->log);
     HB_TRY(hb_plot_path_check(session, v->plot));
     return check_method(session, v);
 }
@@ -208,9 +205,8 @@ hb_status hb_image_options_load(hb_session *session, const hb_image_values *v, c
     settings.seed = seed;
     if (v->resample >= 0) settings.resample = v->resample;
     if (v->binarize >= 0) settings.binarize = v->binarize;
-    if (v->dequantise && settings.binarize != HB_BINARIZE_NONE)
-        return hb_session_refuse(session,
-                                 "--dequantise and --binarize are both given; give one of them");
+    HB_REFUSE_IF(session, v->dequantise && settings.binarize != HB_BINARIZE_NONE,
+                 "--dequantise and --binarize are both given; give one of them");
     const hb_part part = v->part == 1 ? HB_PART_TEST : HB_PART_TRAIN;
     const hb_status status = hb_images_load(context, &settings, part, data, sizeof *out, out);
     if (status != HB_OK || !v->dequantise) return status;
