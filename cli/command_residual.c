@@ -43,8 +43,8 @@ static const hb_option residual_options[] = {
     {0}};
 
 /* Where draws are asked for, draws are taken: up to three dimensions a rule is the default. */
-static hb_status fill_settings(hb_session *session, const hb_problem_values *v,
-                               const hb_problem *problem, hb_solve_parts *out)
+static hb_status residual_settings(hb_session *session, const hb_problem_values *v,
+                                   const hb_problem *problem, hb_solve_parts *out)
 {
     HB_REFUSE_IF(session, v->samples > 0 && v->degree > 0,
                  "--samples has no effect on --degree; leave one of them out");
@@ -56,18 +56,19 @@ static hb_status fill_settings(hb_session *session, const hb_problem_values *v,
 /* One row per point and radius; one block holds the columns. */
 typedef struct residual_table {
     size_t n;
-    double *x;                                                    // (n, dim), owns the block
-    double *radius, *residual, *residual_se, *scaled, *scaled_se; // (n) each
+    double *x, *radius; // (n, dim), owns the block; (n)
+    hb_residual_values values;
 } residual_table;
 
-static hb_status create_table(const hb_points *points, const hb_reals *radii, residual_table *out)
+static hb_status residual_create_table(const hb_points *points, const hb_reals *radii,
+                                       residual_table *out)
 {
     const size_t n = points->n * radii->n, dim = (size_t)points->dim;
     *out = (residual_table){.n = n, .x = malloc(n * (dim + 5) * sizeof(double))};
     if (!out->x) return HB_ERROR_MEMORY;
-    double **columns[] = {&out->radius, &out->residual, &out->residual_se, &out->scaled,
-                          &out->scaled_se};
-    for (size_t c = 0; c < 5; c++) *columns[c] = out->x + n * (dim + c);
+    double *at = out->radius = out->x + n * dim;
+    out->values =
+        (hb_residual_values){sizeof out->values, at + n, at + 2 * n, at + 3 * n, at + 4 * n};
     for (size_t i = 0; i < n; i++) {
         out->radius[i] = radii->values[i % radii->n];
         for (size_t k = 0; k < dim; k++) out->x[i * dim + k] = points->x[i / radii->n * dim + k];
@@ -75,8 +76,8 @@ static hb_status create_table(const hb_points *points, const hb_reals *radii, re
     return HB_OK;
 }
 
-static hb_status print_json(const residual_values *v, const hb_rows *rows, double time, double tau,
-                            int dim)
+static hb_status residual_print_json(const residual_values *v, const hb_rows *rows, double time,
+                                     double tau, int dim)
 {
     json_t *object =
         json_pack("{s:s, s:o, s:I, s:i}", "quantity", quantity_names[v->quantity], "tau",
@@ -88,21 +89,21 @@ static hb_status print_json(const residual_values *v, const hb_rows *rows, doubl
     return hb_rows_print_json(object, stdout);
 }
 
-static hb_status show(hb_session *session, const residual_values *v, int dim, double time,
-                      double tau, const residual_table *table)
+static hb_status residual_show(hb_session *session, const residual_values *v, int dim, double time,
+                               double tau, const residual_table *table)
 {
     const hb_rows_column columns[] = {
         {.name = "x", .width = dim, .values = table->x},
         {.name = "radius", .values = table->radius},
-        {.name = "residual", .values = table->residual},
-        {.name = "residual", .suffix = "_se", .values = table->residual_se},
-        {.name = "scaled", .values = table->scaled},
-        {.name = "scaled", .suffix = "_se", .values = table->scaled_se},
+        {.name = "residual", .values = table->values.residual},
+        {.name = "residual", .suffix = "_se", .values = table->values.residual_se},
+        {.name = "scaled", .values = table->values.scaled},
+        {.name = "scaled", .suffix = "_se", .values = table->values.scaled_se},
     };
     const hb_rows rows = {table->n, sizeof columns / sizeof *columns, columns};
     hb_session_clear(session);
     if (v->path) HB_TRY(hb_rows_write(session, &rows, v->path));
-    if (v->json) return print_json(v, &rows, time, tau, dim);
+    if (v->json) return residual_print_json(v, &rows, time, tau, dim);
     if (v->path && hb_session_quiet(session)) return HB_OK;
     if (v->path) printf("%s: %zu rows\n", v->path, table->n);
     if (!hb_session_quiet(session) && v->model)
@@ -114,28 +115,25 @@ static hb_status show(hb_session *session, const residual_values *v, int dim, do
     return HB_OK;
 }
 
-static hb_status compute(hb_session *session, const residual_values *v, const hb_problem *problem,
-                         const hb_points *points, residual_table *table)
+static hb_status residual_compute(hb_session *session, const residual_values *v,
+                                  const hb_problem *problem, const hb_points *points,
+                                  residual_table *table)
 {
     hb_context *context = hb_session_context(session);
     hb_solve_parts settings;
-    HB_TRY(fill_settings(session, &v->problem, problem, &settings));
+    HB_TRY(residual_settings(session, &v->problem, problem, &settings));
     settings.mean.quantity = quantity_codes[v->quantity];
     const double time = isnan(v->problem.time) ? hb_problem_time(problem) : v->problem.time;
     double tau = INFINITY;
-    hb_status status = time == INFINITY ? HB_OK : hb_problem_tau_of_t(context, problem, time, &tau);
-    if (status == HB_OK)
-        status = hb_solve_residual(context, problem, hb_solve_parts_link(&settings), points->n,
-                                   (int)v->radii.n, points->x, v->radii.values,
-                                   &(hb_residual_values){sizeof(hb_residual_values),
-                                                         table->residual, table->residual_se,
-                                                         table->scaled, table->scaled_se});
-    return status == HB_OK ? show(session, v, points->dim, time, tau, table) : status;
+    if (time != INFINITY) HB_TRY(hb_problem_tau_of_t(context, problem, time, &tau));
+    HB_TRY(hb_solve_residual(context, problem, hb_solve_parts_link(&settings), points->n,
+                             (int)v->radii.n, points->x, v->radii.values, &table->values));
+    return residual_show(session, v, points->dim, time, tau, table);
 }
 
 /* ---- of a problem ---- */
 
-static hb_status of_problem(hb_session *session, const residual_values *v)
+static hb_status residual_of_problem(hb_session *session, const residual_values *v)
 {
     hb_problem *problem = NULL;
     hb_points points = {0};
@@ -144,8 +142,8 @@ static hb_status of_problem(hb_session *session, const residual_values *v)
     hb_status status = hb_problem_from_options(session, &v->problem, &problem);
     if (status == HB_OK)
         status = hb_points_read(session, v->problem.at, hb_problem_dim(problem), &points);
-    if (status == HB_OK) status = create_table(&points, &v->radii, &table);
-    if (status == HB_OK) status = compute(session, v, problem, &points, &table);
+    if (status == HB_OK) status = residual_create_table(&points, &v->radii, &table);
+    if (status == HB_OK) status = residual_compute(session, v, problem, &points, &table);
     free(table.x);
     hb_points_destroy(&points);
     hb_problem_destroy(problem);
@@ -154,7 +152,7 @@ static hb_status of_problem(hb_session *session, const residual_values *v)
 
 /* ---- of a model ---- */
 
-static hb_status check_model_options(hb_session *session, const residual_values *v)
+static hb_status residual_check_model(hb_session *session, const residual_values *v)
 {
     const hb_problem_values *p = &v->problem;
     HB_REFUSE_IF(
@@ -171,8 +169,8 @@ static hb_status check_model_options(hb_session *session, const residual_values 
 }
 
 /* The model's process as a problem in z: *out; *made is to be destroyed. */
-static hb_status process_of(hb_session *session, const residual_values *v, const hb_model *model,
-                            const hb_problem **out, hb_problem **made)
+static hb_status residual_process(hb_session *session, const residual_values *v,
+                                  const hb_model *model, const hb_problem **out, hb_problem **made)
 {
     const hb_problem_values *p = &v->problem;
     hb_model_info info;
@@ -197,8 +195,8 @@ static hb_status process_of(hb_session *session, const residual_values *v, const
 }
 
 /* z[n][dim] of the points; those outside of the domain of the process are refused. */
-static hb_status enter(hb_session *session, const hb_model *model, const hb_points *points,
-                       double *z)
+static hb_status residual_standardise(hb_session *session, const hb_model *model,
+                                      const hb_points *points, double *z)
 {
     const size_t d = (size_t)points->dim;
     hb_model_standardise(model, points->n, points->x, z);
@@ -210,42 +208,40 @@ static hb_status enter(hb_session *session, const hb_model *model, const hb_poin
     return HB_OK;
 }
 
-static hb_status compute_model(hb_session *session, const residual_values *v, const hb_model *model,
-                               const hb_problem *problem, const hb_points *points,
-                               residual_table *table)
+static hb_status residual_compute_model(hb_session *session, const residual_values *v,
+                                        const hb_model *model, const hb_problem *problem,
+                                        const hb_points *points, residual_table *table)
 {
     hb_context *context = hb_session_context(session);
     hb_solve_parts settings;
     hb_field field;
     double *z = malloc(points->n * (size_t)points->dim * sizeof *z); // (n, dim)
     if (!z) return HB_ERROR_MEMORY;
-    hb_status status = enter(session, model, points, z);
-    if (status == HB_OK) status = fill_settings(session, &v->problem, problem, &settings);
+    hb_status status = residual_standardise(session, model, points, z);
+    if (status == HB_OK) status = residual_settings(session, &v->problem, problem, &settings);
     if (status == HB_OK) status = hb_model_field(context, model, &field);
     if (status == HB_OK)
         status = hb_mean_residual(context, problem, &field, &settings.mean, points->n,
-                                  (int)v->radii.n, z, v->tau, v->radii.values,
-                                  &(hb_residual_values){sizeof(hb_residual_values), table->residual,
-                                                        table->residual_se, table->scaled,
-                                                        table->scaled_se});
+                                  (int)v->radii.n, z, v->tau, v->radii.values, &table->values);
     free(z);
-    return status == HB_OK ? show(session, v, points->dim, v->tau, v->tau, table) : status;
+    return status == HB_OK ? residual_show(session, v, points->dim, v->tau, v->tau, table) : status;
 }
 
-static hb_status of_model(hb_session *session, const residual_values *v)
+static hb_status residual_of_model(hb_session *session, const residual_values *v)
 {
     hb_model *model = NULL;
     hb_problem *made = NULL;
     const hb_problem *problem = NULL;
     hb_points points = {0};
     residual_table table = {0};
-    hb_status status = check_model_options(session, v);
+    hb_status status = residual_check_model(session, v);
     if (status == HB_OK) status = hb_model_load(hb_session_context(session), v->model, &model);
-    if (status == HB_OK) status = process_of(session, v, model, &problem, &made);
+    if (status == HB_OK) status = residual_process(session, v, model, &problem, &made);
     if (status == HB_OK)
         status = hb_points_read(session, v->problem.at, hb_problem_dim(problem), &points);
-    if (status == HB_OK) status = create_table(&points, &v->radii, &table);
-    if (status == HB_OK) status = compute_model(session, v, model, problem, &points, &table);
+    if (status == HB_OK) status = residual_create_table(&points, &v->radii, &table);
+    if (status == HB_OK)
+        status = residual_compute_model(session, v, model, problem, &points, &table);
     free(table.x);
     hb_points_destroy(&points);
     hb_problem_destroy(made);
@@ -257,7 +253,7 @@ static hb_status run_residual(hb_session *session, const void *values)
 {
     const residual_values *v = values;
     HB_TRY(hb_rows_check_path(session, v->path));
-    return v->model ? of_model(session, v) : of_problem(session, v);
+    return v->model ? residual_of_model(session, v) : residual_of_problem(session, v);
 }
 
 const hb_command hb_command_residual = {

@@ -74,8 +74,10 @@ hb_status hb_evaluate_frame_points(hb_evaluate_frame *frame, double tau, uint64_
 hb_status hb_evaluate_frame_generate(const hb_evaluate_frame *frame, hb_generate_settings *settings,
                                      uint64_t first, size_t n, double *x);
 
+/* The mean of n values and its standard error. */
+void hb_evaluate_mean(size_t n, const double *value, double *mean, double *error);
 /* mmd, floor, modes, counts, outliers, found, nll and their reasons. */
-hb_status hb_evaluate_samples(hb_session *session, hb_evaluate_frame *frame, hb_evaluation *out);
+hb_status hb_evaluate_samples(hb_evaluate_frame *frame, hb_evaluation *out);
 
 /* Whether NAME of --data means a set of images. */
 int hb_evaluate_image_set_is(const char *name);

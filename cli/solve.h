@@ -102,12 +102,19 @@ hb_status hb_scene_evaluate(const hb_scene *scene, size_t k, size_t n, const dou
 /* Point k of a regular lattice of n points per axis over the window, x fastest. */
 void hb_scene_lattice_point(const hb_window *w, int dim, int n, int k, double *x);
 
-/* The two kinds of figures. A picture of all times, or a film; path's ending says which. */
+/* The two kinds of figures. A picture of all times, or an animation; the end of the path says which. */
 hb_status hb_scene_draw_line(const hb_scene *scene, const char *path);
 hb_status hb_scene_draw_plane(const hb_scene *scene, const char *path);
 
-/* Writes n figures, one for each time, as a film. */
-hb_status hb_scene_write_film(const hb_scene *scene, hb_figure **frames, const char *title,
-                              const char *path);
+/* Whether the name is that of an animation. */
+int hb_scene_is_animation(const char *path);
+/* Writes an animation: a figure of panels (rows x 1) of this size for each time, which `draw` fills. */
+typedef struct hb_scene_frames {
+    int rows, height, width;
+    const char *title;
+    hb_status (*draw)(const hb_scene *scene, size_t k, hb_figure *figure, void *user);
+    void *user;
+} hb_scene_frames;
+hb_status hb_scene_animate(const hb_scene *scene, const hb_scene_frames *frames, const char *path);
 
 #endif

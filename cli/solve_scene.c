@@ -17,8 +17,9 @@ static const hb_window NOWHERE = {{INFINITY, INFINITY}, {-INFINITY, -INFINITY}};
 
 static double between(double low, double high, int i, int n)
 {
-    return i == n - 1 ? high
-                      : low + (high - low) * i / (n - 1); /* the end exactly: it may be a wall */
+    return i == n - 1
+               ? high
+               : low + (high - low) * i / (n - 1); /* the end exactly: it may be a boundary */
 }
 
 void hb_scene_lattice_point(const hb_window *w, int dim, int n, int k, double *x)
@@ -40,7 +41,7 @@ int hb_scene_is_known(const hb_scene *scene, size_t k)
 
 /* ---- values ---- */
 
-/* Points outside the box are moved to its wall; returns how many. */
+/* Points outside the box are moved to its boundary; returns how many. */
 static size_t move_inside(int dim, size_t n, const double *low, const double *high, double *x)
 {
     size_t moved = 0;
@@ -181,35 +182,43 @@ hb_status hb_scene_find_window(hb_scene *scene)
     return HB_OK;
 }
 
-/* ---- films ---- */
+/* ---- animations ---- */
 
-hb_status hb_scene_write_film(const hb_scene *scene, hb_figure **frames, const char *title,
-                              const char *path)
+int hb_scene_is_animation(const char *path)
 {
-    double *times = malloc(scene->n_times * sizeof *times); // (n_times)
-    if (!times) return HB_ERROR_MEMORY;
-    for (size_t k = 0; k < scene->n_times; k++) times[k] = hb_solution_time(scene->solution, k);
-    const hb_status status =
-        hb_figure_write_film(scene->context, scene->n_times, title, path, times, frames);
+    return hb_points_has_extension(path, ".gif") || hb_points_has_extension(path, ".html");
+}
+
+hb_status hb_scene_animate(const hb_scene *scene, const hb_scene_frames *frames, const char *path)
+{
+    const size_t n = scene->n_times;
+    double *times = malloc(n * sizeof *times);        // (n)
+    hb_figure **figures = calloc(n, sizeof *figures); // (n)
+    hb_status status = times && figures ? HB_OK : HB_ERROR_MEMORY;
+    for (size_t k = 0; k < n && status == HB_OK; k++) {
+        times[k] = hb_solution_time(scene->solution, k);
+        status = hb_figure_create(scene->context, frames->rows, 1, frames->height, frames->width,
+                                  &figures[k]);
+        if (status == HB_OK) status = frames->draw(scene, k, figures[k], frames->user);
+    }
+    if (status == HB_OK)
+        status = hb_figure_write_film(scene->context, n, frames->title, path, times, figures);
+    for (size_t k = 0; figures && k < n; k++) hb_figure_destroy(figures[k]);
+    free(figures);
     free(times);
     return status;
 }
 
 /* ---- which figure ---- */
 
-static int is_film(const char *path)
+static hb_status figure_check_name(hb_session *session, const char *path, int dim, size_t n_times)
 {
-    return hb_points_has_extension(path, ".gif") || hb_points_has_extension(path, ".html");
-}
-
-static hb_status check_name(hb_session *session, const char *path, int dim, size_t n_times)
-{
-    HB_REFUSE_IF(session, n_times == 1 && is_film(path),
+    HB_REFUSE_IF(session, n_times == 1 && hb_scene_is_animation(path),
                  "--plot is %.200s, an animation, and there is one time; give several, as --time "
                  "0:1:0.1, or a name that ends in .svg, .png or .pdf",
                  path);
     if (n_times == 1) return hb_plot_path_check(session, path);
-    if (is_film(path)) return HB_OK;
+    if (hb_scene_is_animation(path)) return HB_OK;
     const hb_status status = hb_plot_path_check(session, path);
     if (status == HB_OK && dim == 1) return HB_OK;
     return hb_session_refuse(
@@ -224,7 +233,7 @@ hb_status hb_solve_figure_check(hb_session *session, const char *path, int dim, 
     if (!path) return HB_OK;
     HB_REFUSE_IF(session, dim > 2, "--plot draws problems of dimension 1 and 2; this one has %d",
                  dim);
-    const hb_status status = check_name(session, path, dim, n_times);
+    const hb_status status = figure_check_name(session, path, dim, n_times);
     if (status != HB_OK) return status;
     const hb_method_description *info = hb_method_of(method);
     HB_REFUSE_IF(session, dim == 2 && info && method != HB_METHOD_AUTO && !info->on_grid,
