@@ -8,8 +8,8 @@
  * Colours are those of Okabe and Ito (2008), distinct for all common kinds of colour vision; series
  * of markers differ in shape as well. */
 #include "base/context.h"
-#include "file/csv.h"
-#include "plot/film.h"
+#include "file/writer.h"
+#include "plot/animation.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -19,7 +19,7 @@
 static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00",
                                       "#CC79A7", "#56B4E9", "#000000"};
 static const int MARKERS[] = {7, 5, 9, 13, 11, 15, 4}; /* gnuplot's filled shapes */
-enum { N_COLORS = 7, FRAME_DIGITS = 7 /* of the numbers of films, which are many */ };
+enum { N_COLORS = 7, FRAME_DIGITS = 7 /* of the numbers of animations, which are many */ };
 #define HEAD_PIXELS 6.0 /* the length of an arrow's head */
 
 /* ---- the numbers ---- */
@@ -132,7 +132,7 @@ static hb_status write_prologue(const hb_figure *figure, hb_writer *writer, cons
         "if (format eq 'page') set terminal pngcairo enhanced size %d,%d font 'Helvetica,16' "
         "fontscale 1.05 linewidth 1.4 pointscale 1.4 dashlength 1 background '#ffffff'\n",
         name, width, height, 2 * width, 2 * height, width / 96.0, height / 96.0, width, height,
-        (int)(HB_FILM_PAGE_SCALE * width), (int)(HB_FILM_PAGE_SCALE * height)));
+        (int)(HB_ANIMATION_PAGE_SCALE * width), (int)(HB_ANIMATION_PAGE_SCALE * height)));
     /* gnuplot would run a name that begins with <, and take -, + and $NAME for other things; ./ keeps
      * every name a name */
     HB_TRY(hb_writer_printf(writer, "data = "));
@@ -207,6 +207,14 @@ static hb_status write_names(hb_writer *writer, const char *names)
     return hb_writer_printf(writer, ")\n");
 }
 
+/* A star where there is no end: an empty one would keep that of the panel before. */
+static hb_status write_range(hb_writer *writer, const char *axis, double from, double to)
+{
+    HB_TRY(hb_writer_printf(
+        writer, isfinite(from) ? "set %srange [%.17g:" : "set %srange [*:", axis, from));
+    return hb_writer_printf(writer, isfinite(to) ? "%.17g]\n" : "*]\n", to);
+}
+
 static hb_status write_axis(hb_writer *writer, const hb_figure_cell *cell, int vertical)
 {
     const hb_panel_settings *panel = &cell->panel;
@@ -226,12 +234,7 @@ static hb_status write_axis(hb_writer *writer, const hb_figure_cell *cell, int v
                                 axis, axis, axis));
     }
     if (!vertical && panel->x_names) HB_TRY(write_names(writer, panel->x_names));
-    HB_TRY(hb_writer_printf(writer, "set %crange [", axis));
-    /* a star, since an empty end would keep that of the panel before */
-    HB_TRY(isfinite(from) ? hb_writer_printf(writer, "%.17g:", from)
-                          : hb_writer_printf(writer, "*:"));
-    return isfinite(to) ? hb_writer_printf(writer, "%.17g]\n", to)
-                        : hb_writer_printf(writer, "*]\n");
+    return write_range(writer, vertical ? "y" : "x", from, to);
 }
 
 /* gnuplot's words for the colour of a series. */
@@ -302,15 +305,6 @@ static hb_status write_look(hb_writer *writer, const hb_series *series, int pane
     return HB_OK;
 }
 
-static hb_status write_color_range(hb_writer *writer, const hb_panel_settings *panel)
-{
-    HB_TRY(hb_writer_printf(writer, "set cbrange ["));
-    HB_TRY(isfinite(panel->color_min) ? hb_writer_printf(writer, "%.17g:", panel->color_min)
-                                      : hb_writer_printf(writer, "*:"));
-    return isfinite(panel->color_max) ? hb_writer_printf(writer, "%.17g]\n", panel->color_max)
-                                      : hb_writer_printf(writer, "*]\n");
-}
-
 static int has_shades(const hb_figure_cell *cell)
 {
     for (const hb_series *s = cell->first; s; s = s->next)
@@ -331,7 +325,7 @@ static hb_status write_colors(hb_writer *writer, const hb_figure_cell *cell)
         is_image ? "0 '#ffffff', 1 '#dbe9f6', 2 '#bad6eb', 3 '#89bedc', "
                    "4 '#539ecd', 5 '#2b7bba', 6 '#0b559f', 7 '#08306b'"
                  : "0 '#440154', 1 '#414487', 2 '#2a788e', 3 '#22a884', 4 '#7ad151'"));
-    HB_TRY(write_color_range(writer, &cell->panel));
+    HB_TRY(write_range(writer, "cb", cell->panel.color_min, cell->panel.color_max));
     if (!is_image && !label) return hb_writer_printf(writer, "unset colorbox\nset rmargin 2\n");
     HB_TRY(hb_writer_printf(
         writer, "set rmargin 13\n"
