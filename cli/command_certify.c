@@ -1,10 +1,11 @@
 /* heatball certify: how far a score is from solving its equation, where, and by which test.
  *
  *     MODEL or --score, --data -> lines, and with -o DIR a page with figures and a JSON file
- * The score is that of a model file, or of a Python function that a process of its own computes (script_score.c). Rows of a
- * file are those that the score has not seen: of a model's own file the ones that `train` held out, found again from its
- * seed, and then the others are its training rows. Of a named set rows are drawn, and its exact score is known. The lines
- * are the library's (heatball/certify.h). */
+ * The score is that of a model file, or of a Python function that a process of its own computes
+ * (script_score.c). Rows of a file are those that the score has not seen: of a model's own file
+ * the ones that `train` held out, found again from its seed, and then the others are its
+ * training rows. Of a named set rows are drawn, and its exact score is known. The lines are the
+ * library's (heatball/certify.h). */
 #include "commands.h"
 #include "problem_options.h"
 #include "script_score.h"
@@ -97,7 +98,7 @@ typedef struct certify_run {
     hb_problem *problem;
     hb_script *script;
     hb_certificate *certificate;
-    double limit; /* of hb_session_clock; 0: none */
+    double limit; /* of hb_session_now; 0: none */
     int dim;
     size_t n;
     const double *x; // (n, dim): rows that the score has not seen
@@ -226,7 +227,7 @@ static hb_status certify_check_rows(certify_run *run)
 /* What is left of --max-time for the library. */
 static void certify_limit(certify_run *run)
 {
-    if (run->limit > 0) run->settings.max_time = fmax(run->limit - hb_session_clock(), 1e-3);
+    if (run->limit > 0) run->settings.max_time = fmax(run->limit - hb_session_now(), 1e-3);
 }
 
 static hb_status certify_model(certify_run *run)
@@ -345,10 +346,10 @@ static hb_status run_certify(hb_session *session, const void *values)
     hb_options_settings(certify_options, values, &run.settings);
     const double limit = run.settings.max_time;
     hb_session_limit(session, limit);
-    run.limit = limit > 0 ? hb_session_clock() + limit : 0;
+    run.limit = limit > 0 ? hb_session_now() + limit : 0;
     hb_status status = certify_prepare(&run);
     hb_session_limit(session, 0);
-    if (status == HB_ERROR_INTERRUPTED && limit > 0 && hb_session_clock() > run.limit)
+    if (status == HB_ERROR_INTERRUPTED && limit > 0 && hb_session_now() > run.limit)
         status = hb_session_fail(session, status,
                                  "the rows were not read within the %g s of --max-time", limit);
     if (status == HB_OK) status = run.model ? certify_model(&run) : certify_script(&run);

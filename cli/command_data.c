@@ -65,7 +65,7 @@ static const hb_option data_options[] = {
 
 /* ---- checks ---- */
 
-static hb_status check_values(hb_session *session, const hb_data_values *v)
+static hb_status data_check(hb_session *session, const hb_data_values *v)
 {
     HB_REFUSE_IF(session, v->action == ACTION_LIST && v->name, "list takes no NAME");
     HB_REFUSE_IF(session, v->action != ACTION_LIST && !v->name,
@@ -78,7 +78,7 @@ static hb_status check_values(hb_session *session, const hb_data_values *v)
     return hb_plot_path_check(session, v->plot);
 }
 
-static hb_status check_planar(hb_session *session, const hb_data_values *v)
+static hb_status data_check_planar(hb_session *session, const hb_data_values *v)
 {
     HB_REFUSE_IF(session, v->action == ACTION_EXPORT && (v->n == 0 || !v->path),
                  "export needs -n N and -o FILE");
@@ -93,7 +93,7 @@ static hb_status check_planar(hb_session *session, const hb_data_values *v)
 /* ---- list ---- */
 
 /* The planar sets: printed, or added to the list. */
-static hb_status list_planar(hb_session *session, json_t *list)
+static hb_status data_list_planar(hb_session *session, json_t *list)
 {
     hb_context *context = hb_session_context(session);
     if (!list) printf("%-16s  %10s  %5s  %s\n", "name", "components", "parts", "what it is");
@@ -113,10 +113,10 @@ static hb_status list_planar(hb_session *session, json_t *list)
     return HB_OK;
 }
 
-static hb_status list_sets(hb_session *session, const hb_data_values *v)
+static hb_status data_list(hb_session *session, const hb_data_values *v)
 {
     json_t *sets = v->json ? json_array() : NULL, *images = v->json ? json_array() : NULL;
-    hb_status status = list_planar(session, sets);
+    hb_status status = data_list_planar(session, sets);
     if (status == HB_OK) status = hb_data_images_list(session, images);
     if (status == HB_OK && v->json)
         return hb_rows_print_json(json_pack("{s:o, s:o}", "sets", sets, "images", images), stdout);
@@ -130,7 +130,7 @@ static hb_status list_sets(hb_session *session, const hb_data_values *v)
 static hb_status run_planar(hb_session *session, const hb_data_values *v)
 {
     hb_mixture *mixture = NULL;
-    HB_TRY(check_planar(session, v));
+    HB_TRY(data_check_planar(session, v));
     hb_status status = hb_named_set_open(session, v->name, &mixture);
     const char *images = status == HB_OK ? NULL : hb_options_nearest(v->name, hb_images_names());
     if (images)
@@ -146,8 +146,8 @@ static hb_status run_planar(hb_session *session, const hb_data_values *v)
 static hb_status run_data(hb_session *session, const void *values)
 {
     const hb_data_values *v = values;
-    HB_TRY(check_values(session, v));
-    if (v->action == ACTION_LIST) return list_sets(session, v);
+    HB_TRY(data_check(session, v));
+    if (v->action == ACTION_LIST) return data_list(session, v);
     if (v->action == ACTION_FETCH) return hb_data_images_fetch(session, v);
     if (!hb_data_images_is(v->name)) return run_planar(session, v);
     return (v->action == ACTION_SHOW ? hb_data_images_show : hb_data_images_export)(session, v);

@@ -1,12 +1,13 @@
 /* heatball evaluate: how good a model is.
  *
- *     MODEL, --data -> error of the score by tau and region, curl, residual; generated samples beside real
+ *     MODEL, --data -> error of the score by tau and region, curl, residual; samples beside real
  *                      ones (MMD, modes); likelihood of rows that it has not seen
- * A named set gives the exact score; of a file, the rows that `train` held out are found again from the
- * model's seed. What cannot be measured is null in the JSON, with the reason beside it. */
+ * A named set gives the exact score; of a file, the rows that `train` held out are found again
+ * from the model's seed. What cannot be measured is null in the JSON, with the reason beside it. */
 #include "commands.h"
 #include "evaluate.h"
 #include "plot_path.h"
+#include "study.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -64,7 +65,8 @@ static const hb_option evaluate_options[] = {
 /* ---- what is asked for ---- */
 
 /* Without --held-out the model tells which rows it has seen. */
-static hb_status find_held_out(const evaluate_values *v, const hb_model *model, hb_train_data *data)
+static hb_status evaluate_find_held_out(const evaluate_values *v, const hb_model *model,
+                                        hb_train_data *data)
 {
     const size_t all = data->n + data->held;
     const int given = !isnan(v->held_out);
@@ -82,8 +84,8 @@ static hb_status find_held_out(const evaluate_values *v, const hb_model *model, 
     return HB_OK;
 }
 
-static hb_status read_data(hb_session *session, const evaluate_values *v, const hb_model_info *info,
-                           hb_train_data *out)
+static hb_status evaluate_read_data(hb_session *session, const evaluate_values *v,
+                                    const hb_model_info *info, hb_train_data *out)
 {
     const double share = isnan(v->held_out) ? HELD_OUT : v->held_out;
     hb_status status;
@@ -100,8 +102,8 @@ static hb_status read_data(hb_session *session, const evaluate_values *v, const 
 }
 
 /* tau (n_tau) of the plan: room for the usual ones or a copy of the given ones. */
-static hb_status choose_tau(hb_session *session, const evaluate_values *v,
-                            const hb_model_info *info, double *tau, hb_evaluate_plan *plan)
+static hb_status evaluate_choose_tau(hb_session *session, const evaluate_values *v,
+                                     const hb_model_info *info, double *tau, hb_evaluate_plan *plan)
 {
     for (size_t i = 0; i < v->tau.n; i++) {
         tau[plan->n_tau++] = v->tau.values[i];
@@ -117,8 +119,73 @@ static hb_status choose_tau(hb_session *session, const evaluate_values *v,
     return HB_OK;
 }
 
-static hb_status draw(hb_session *session, const evaluate_values *v, const hb_evaluate_plan *plan,
-                      const hb_evaluation *e)
+/* ---- the figure ----
+ * Lines through points with bars of one standard error; the grid has none, its points are fixed. */
+
+enum { REGIONS = 4 };
+
+static int by_tau(const void *a, const void *b)
+{
+    const double x = ((const hb_score_error *)a)->tau, y = ((const hb_score_error *)b)->tau;
+    return (x > y) - (x < y);
+}
+
+/* Region k; work (4, n). */
+static hb_status regions_add(hb_figure *figure, const char *label, int k, size_t n,
+                             const hb_score_error *errors, double *work)
+{
+    double *x = work, *y = x + n, *low = y + n, *high = low + n;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const hb_score_error *e = &errors[i];
+        const double values[REGIONS][2] = {
+            {e->all, e->all_se}, {e->low, e->low_se}, {e->high, e->high_se}, {e->grid, 0}};
+        const double value = values[k][0], se = values[k][1];
+        if (!(value > 0)) continue;
+        x[count] = e->tau;
+        y[count] = value;
+        low[count] = fmax(value - se, value / 100);
+        high[count++] = value + se;
+    }
+    if (count == 0) return HB_OK;
+    HB_TRY(hb_figure_series(figure, HB_STYLE_LINE, k, count, label, x, y, NULL, NULL));
+    return hb_figure_series(figure, HB_STYLE_POINTS, k, count, NULL, x, y, low, high);
+}
+
+static hb_status regions_draw(hb_figure *figure, const char *title, size_t n,
+                              const hb_score_error *errors, double *work)
+{
+    static const char *const labels[REGIONS] = {"all", "lowest 20 % of the mass", "the rest",
+                                                "grid, u > 10^{-4}"};
+    hb_panel_settings panel =
+        hb_study_panel(title, "{/:Italic τ}", "mean squared error of the score");
+    panel.log_x = panel.log_y = 1;
+    HB_TRY(hb_figure_panel(figure, &panel));
+    for (int k = 0; k < REGIONS; k++) HB_TRY(regions_add(figure, labels[k], k, n, errors, work));
+    return HB_OK;
+}
+
+static hb_status regions_write(hb_session *session, const char *title, size_t n,
+                               const hb_score_error *errors, const char *path)
+{
+    hb_figure *figure = NULL;
+    double *work = malloc(4 * n * sizeof *work); // (4, n)
+    hb_score_error *sorted = malloc(n * sizeof *sorted);
+    hb_status status = work && sorted ? HB_OK : HB_ERROR_MEMORY;
+    if (status == HB_OK) {
+        memcpy(sorted, errors, n * sizeof *sorted);
+        qsort(sorted, n, sizeof *sorted, by_tau);
+        status = hb_figure_create(hb_session_context(session), 1, 1, 480, 720, &figure);
+    }
+    if (status == HB_OK) status = regions_draw(figure, title, n, sorted, work);
+    status = hb_plot_path_write(figure, status, path);
+    free(work);
+    free(sorted);
+    return status;
+}
+
+static hb_status evaluate_draw(hb_session *session, const evaluate_values *v,
+                               const hb_evaluate_plan *plan, const hb_evaluation *e)
 {
     char name[120], method[40], title[220];
     hb_model_info info;
@@ -127,7 +194,7 @@ static hb_status draw(hb_session *session, const evaluate_values *v, const hb_ev
     hb_figure_plain(v->data, sizeof name, name);
     hb_figure_plain(info.method, sizeof method, method);
     snprintf(title, sizeof title, "error of the score on %s, trained by %s", name, method);
-    return hb_evaluate_figure_write(session, title, plan->n_tau, e->score, v->plot);
+    return regions_write(session, title, plan->n_tau, e->score, v->plot);
 }
 
 /* ---- the command ---- */
@@ -139,7 +206,7 @@ static hb_status evaluate(hb_session *session, const evaluate_values *v, hb_eval
     if (status == HB_OK && v->plot && e.no_score)
         status =
             hb_session_refuse(session, "--plot draws the error of the score, but %s", e.no_score);
-    if (status == HB_OK) status = draw(session, v, plan, &e);
+    if (status == HB_OK) status = evaluate_draw(session, v, plan, &e);
     if (status == HB_OK) status = hb_evaluate_print(session, v->model, v->plot, plan, &e, v->json);
     hb_evaluation_destroy(&e);
     return status;
@@ -158,9 +225,10 @@ static hb_status plan_and_run(hb_session *session, const evaluate_values *v, hb_
                              .draws = v->draws,
                              .seed = v->seed,
                              .samples = (size_t)v->samples};
-    hb_status status = read_data(session, v, &info, data);
-    if (status == HB_OK && hb_train_data_is_file(v->data)) status = find_held_out(v, model, data);
-    if (status == HB_OK) status = choose_tau(session, v, &info, tau, &plan);
+    hb_status status = evaluate_read_data(session, v, &info, data);
+    if (status == HB_OK && hb_train_data_is_file(v->data))
+        status = evaluate_find_held_out(v, model, data);
+    if (status == HB_OK) status = evaluate_choose_tau(session, v, &info, tau, &plan);
     if (status == HB_OK && v->plot && !data->set)
         status = hb_session_refuse(session,
                                    "--plot draws the error of the score, which is known for a "

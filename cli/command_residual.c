@@ -1,12 +1,14 @@
-/* heatball residual: how well the solution of a problem, or a model, satisfies the mean-value identity.
+/* heatball residual: how well the solution of a problem, or a model, satisfies the mean-value
+ * identity.
  *
- * R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] for F = u, ln u or u ln u at each point and radius; it
- * is zero for an exact solution. 4 R_r/(C1 r^2), the scaled residual, tends to the residual of the
- * differential equation as r goes to 0; C1 = 0.0204196 in one dimension.
+ * R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] for F = u, ln u or u ln u at each point and
+ * radius; it is zero for an exact solution. 4 R_r/(C1 r^2), the scaled residual, tends to the
+ * residual of the differential equation as r goes to 0; C1 = 0.0204196 in one dimension.
  *
- * A model with the energy head is ln u of its process, dz = F dtau + sqrt(2) dW with F = -z (ou), 0 (ve) or
- * the drift that it was trained with, in its coordinates z = (x - shift)/scale, in which the radii and tau
- * are measured. ln u changes by a constant from z to x, the residual does not. */
+ * A model with the energy head is ln u of its process, dz = F dtau + sqrt(2) dW with F = -z
+ * (ou), 0 (ve) or the drift that it was trained with, in its coordinates z = (x - shift)/scale,
+ * in which the radii and tau are measured. ln u changes by a constant from z to x, the residual
+ * does not. */
 #include "commands.h"
 #include "problem_options.h"
 #include "rows.h"

@@ -137,8 +137,8 @@ static hb_status sample_stream_rows(hb_session *session, sample_part *part, uint
     return hb_context_settle(context, status);
 }
 
-/* In a team each rank draws and writes the rows of its own. Rows of a .csv are of different lengths, so that they
- * are drawn twice: first only to be counted. */
+/* In a team each rank draws and writes the rows of its own. Rows of a .csv are of different
+ * lengths, so that they are drawn twice: first only to be counted. */
 static hb_status sample_write_rows(hb_session *session, const sample_values *v, hb_writer *writer,
                                    uint64_t *done)
 {
@@ -196,11 +196,12 @@ static hb_status sample_write(hb_session *session, const sample_values *v)
 
 /* ---- the figure ----
  *     draws   sigma against z (one dimension) or against |z|, with the boundary
- *                 |z|^2 = 2 D sigma ln(r^2/(4 pi sigma)),   0 < sigma < r^2/(4 pi),   D = dim + lift
- *     mean    of u = exp(a.z - |a|^2 sigma), a = (1, .., 1)/(r sqrt(dim)), over the first n draws: a
- *             solution of the heat equation that is 1 at the anchor, so that its mean is 1 under kappa.
+ *                 |z|^2 = 2 D sigma ln(r^2/(4 pi sigma)),  0 < sigma < r^2/(4 pi),  D = dim + lift
+ *     mean    of u = exp(a.z - |a|^2 sigma), a = (1, .., 1)/(r sqrt(dim)), over the first n draws:
+ *             it solves the heat equation and is 1 at the anchor, so its mean is 1 under kappa.
  *             The band is 1 +- its standard deviation/sqrt(n)
- * A number to reproduce: the widest point of the unit ball in one dimension is |z| = 1/sqrt(2 pi e) = 0.24197. */
+ * A number to reproduce: the widest point of the unit ball in one dimension is |z| = 1/sqrt(2 pi
+ * e) = 0.24197. */
 
 enum { SHOWN = 4000, CURVE = 400, MEANS = 200 };
 
@@ -317,9 +318,9 @@ static hb_status run_sample(hb_session *session, const void *values)
     const sample_values *v = values;
     HB_TRY(sample_check(session, v));
     HB_TRY(hb_plot_path_check(session, v->plot));
-    const double start = hb_session_clock();
+    const double start = hb_session_now();
     hb_status status = sample_write(session, v);
-    const double seconds = hb_session_clock() - start;
+    const double seconds = hb_session_now() - start;
     if (status == HB_OK) status = figure_draw(session, v);
     if (status != HB_OK) return status;
     hb_session_clear(session);

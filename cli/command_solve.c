@@ -1,8 +1,8 @@
 /* heatball solve: density, log-density, score and entropy density of dx = f dt + G dW at points.
  *
- * The options make an hb_problem and settings, hb_solve does the rest, and solve_output.c shows the
- * columns. --method all calls hb_solve once for each method; what refuses is named with its reason. The
- * bistable drift x - x^3 from N(0,1) to t = 1 has ln u(0) = -1.396345. */
+ * The options make an hb_problem and settings, hb_solve does the rest, and solve_output.c shows
+ * the columns. --method all calls hb_solve once for each method; what refuses is named with its
+ * reason. The bistable drift x - x^3 from N(0,1) to t = 1 has ln u(0) = -1.396345. */
 #include "commands.h"
 #include "problem_options.h"
 #include "solve.h"
@@ -84,7 +84,7 @@ static const hb_option solve_options[] = {
 
 /* ---- what the options ask for ---- */
 
-static hb_status check_all(hb_session *session, const solve_values *v)
+static hb_status solve_check_all(hb_session *session, const solve_values *v)
 {
     const struct {
         const char *name, *value;
@@ -97,7 +97,8 @@ static hb_status check_all(hb_session *session, const solve_values *v)
 }
 
 /* What auto chose may not use an option either; that is known afterwards, and said. */
-static void note_unused(hb_session *session, const solve_values *v, const hb_solution *solution)
+static void solve_note_unused(hb_session *session, const solve_values *v,
+                              const hb_solution *solution)
 {
     if (method_code(v) != HB_METHOD_AUTO || hb_session_quiet(session)) return;
     const char *unused = hb_solution_unread(solution);
@@ -107,13 +108,13 @@ static void note_unused(hb_session *session, const solve_values *v, const hb_sol
             unused, hb_solution_method(solution));
 }
 
-static hb_status check_options(hb_session *session, const solve_values *v)
+static hb_status solve_check_options(hb_session *session, const solve_values *v)
 {
     HB_REFUSE_IF(session, !isnan(v->save_every) && !v->state,
                  "--save-every is given without --state; give the file");
     HB_REFUSE_IF(session, v->resume && !v->state,
                  "--resume is given without --state; give the file");
-    return check_all(session, v);
+    return solve_check_all(session, v);
 }
 
 static double zero_if_nan(double value)
@@ -121,7 +122,7 @@ static double zero_if_nan(double value)
     return isnan(value) ? 0 : value;
 }
 
-static void fill_sampling(const solve_values *v, hb_solve_parts *settings)
+static void solve_fill_sampling(const solve_values *v, hb_solve_parts *settings)
 {
     settings->mean.radius = settings->sampling.radius = zero_if_nan(v->radius);
     settings->sampling.density_error = zero_if_nan(v->stderr_density);
@@ -144,19 +145,19 @@ typedef struct solve_task {
     hb_solve_shown shown;
 } solve_task;
 
-static hb_status interrupted(hb_session *session, const solve_values *v, hb_status status)
+static hb_status solve_interrupted(hb_session *session, const solve_values *v, hb_status status)
 {
     if (status != HB_ERROR_INTERRUPTED || !v->state) return status;
     return hb_session_fail(session, status, "%s", hb_context_message(hb_session_context(session)));
 }
 
 /* Draws and prints the solution, and destroys it. */
-static hb_status show_one(hb_session *session, const solve_values *v, solve_task *task,
-                          hb_solution *solution)
+static hb_status solve_show_one(hb_session *session, const solve_values *v, solve_task *task,
+                                hb_solution *solution)
 {
     hb_status status = HB_OK;
     task->shown.tau = hb_solution_tau(solution);
-    note_unused(session, v, solution);
+    solve_note_unused(session, v, solution);
     if (v->plot)
         status = hb_solve_figure_write(session, task->problem, &task->points, solution, v->plot);
     if (status == HB_OK || status == HB_ERROR_UNAVAILABLE) {
@@ -167,17 +168,17 @@ static hb_status show_one(hb_session *session, const solve_values *v, solve_task
     return status;
 }
 
-static hb_status try_method(hb_session *session, const solve_task *task, int method,
-                            hb_solve_try *out)
+static hb_status solve_try_method(hb_session *session, const solve_task *task, int method,
+                                  hb_solve_try *out)
 {
     hb_context *context = hb_session_context(session);
-    const double start = hb_session_clock();
+    const double start = hb_session_now();
     hb_solve_parts settings = task->settings;
     settings.all.method = method;
     settings.all.ignore_unread = 1;
     const hb_status status = hb_solve(context, task->problem, hb_solve_parts_link(&settings),
                                       task->points.n, task->points.x, &out->solution);
-    out->seconds = hb_session_clock() - start;
+    out->seconds = hb_session_now() - start;
     if (status != HB_OK)
         snprintf(out->reason, sizeof out->reason, "%s", hb_session_message(session, status));
     return status;
@@ -192,7 +193,7 @@ static hb_status solve_all(hb_session *session, solve_task *task)
     int n = 0, n_good = 0;
     for (; (info = hb_method_info(n + 1)) && status != HB_ERROR_INTERRUPTED; n++) {
         tries[n].name = info->name;
-        status = try_method(session, task, info->method, &tries[n]);
+        status = solve_try_method(session, task, info->method, &tries[n]);
         if (status == HB_OK) task->shown.tau = hb_solution_tau(tries[n].solution);
         if (status != HB_OK && first == HB_OK) first = status;
         n_good += status == HB_OK;
@@ -205,7 +206,8 @@ static hb_status solve_all(hb_session *session, solve_task *task)
 }
 
 /* Trajectories of the user, and a state, are of one time. */
-static hb_status check_times(hb_session *session, const solve_values *v, const solve_task *task)
+static hb_status solve_check_times(hb_session *session, const solve_values *v,
+                                   const solve_task *task)
 {
     if (task->times.n == 1 || (!v->paths && !v->state)) return HB_OK;
     return hb_session_refuse(session, "%s is for one time, and there are %zu; give one",
@@ -213,7 +215,7 @@ static hb_status check_times(hb_session *session, const solve_values *v, const s
 }
 
 /* A picture of a point at time 0 cannot be drawn: the first positive time opens it. */
-static void skip_point(hb_session *session, const solve_values *v, solve_task *task)
+static void solve_skip_point(hb_session *session, const solve_values *v, solve_task *task)
 {
     hb_times_given *times = &task->times;
     if (!v->plot || times->n < 2 || times->values[0] != 0 ||
@@ -227,32 +229,32 @@ static void skip_point(hb_session *session, const solve_values *v, solve_task *t
                 times->values[0]);
 }
 
-static hb_status read_task(hb_session *session, const solve_values *v, solve_task *task)
+static hb_status solve_read(hb_session *session, const solve_values *v, solve_task *task)
 {
     hb_problem_values own = v->problem;
     HB_TRY(hb_solve_check_path(session, v->path));
-    HB_TRY(check_options(session, v));
+    HB_TRY(solve_check_options(session, v));
     HB_TRY(hb_times_option(session, v->problem.times, &task->times));
     own.time = task->times.span;
     hb_session_limit(session, zero_if_nan(v->max_time));
-    const double start = hb_session_clock();
+    const double start = hb_session_now();
     const hb_status made = hb_problem_from_options(session, &own, &task->problem);
     hb_session_limit(session, 0);
-    if (made == HB_ERROR_INTERRUPTED && hb_session_clock() - start > v->max_time)
+    if (made == HB_ERROR_INTERRUPTED && hb_session_now() - start > v->max_time)
         return hb_session_fail(session, made,
                                "the problem was not read within the %g s of --max-time; give more "
                                "time, or simpler formulas",
                                v->max_time);
     HB_TRY(made);
     hb_times_of_problem(task->problem, &task->times);
-    skip_point(session, v, task);
+    solve_skip_point(session, v, task);
     const int dim = hb_problem_dim(task->problem), method = method_code(v);
-    HB_TRY(check_times(session, v, task));
+    HB_TRY(solve_check_times(session, v, task));
     HB_TRY(hb_solve_figure_check(session, v->plot, dim, method, task->times.n));
     HB_TRY(hb_points_read(session, v->problem.at, dim, &task->points));
     HB_TRY(hb_problem_fill_settings(session, &own, task->problem, &task->settings));
     hb_times_settings(&task->times, &task->settings.all);
-    fill_sampling(v, &task->settings);
+    solve_fill_sampling(v, &task->settings);
     task->settings.all.method = method;
     task->shown = (hb_solve_shown){.points = &task->points,
                                    .n_times = task->times.n,
@@ -268,7 +270,7 @@ static hb_status read_task(hb_session *session, const solve_values *v, solve_tas
 }
 
 /* Grids have no tasks for many processes. */
-static int is_on_grid(const solve_task *task)
+static int solve_is_on_grid(const solve_task *task)
 {
     const int method = task->settings.all.method;
     if (method == HB_METHOD_AUTO)
@@ -283,15 +285,16 @@ static hb_status solve_and_show(hb_session *session, const solve_values *v, solv
     const hb_status status =
         hb_solve(hb_session_context(session), task->problem, hb_solve_parts_link(&task->settings),
                  task->points.n, task->points.x, &solution);
-    return status == HB_OK ? show_one(session, v, task, solution) : interrupted(session, v, status);
+    return status == HB_OK ? solve_show_one(session, v, task, solution)
+                           : solve_interrupted(session, v, status);
 }
 
 static hb_status run_solve(hb_session *session, const void *values)
 {
     const solve_values *v = values;
     solve_task task = {0};
-    hb_status status = read_task(session, v, &task);
-    if (status == HB_OK && is_on_grid(&task)) {
+    hb_status status = solve_read(session, v, &task);
+    if (status == HB_OK && solve_is_on_grid(&task)) {
         if (hb_session_alone(session, "the grid")) status = solve_and_show(session, v, &task);
         status = hb_session_together(session, status);
     } else if (status == HB_OK) {

@@ -1,9 +1,9 @@
-/* heatball study NAME, one of the studies of studies/, and heatball reproduce, all of them and one page,
- * DIR/index.html, with the paper's numbers beside ours (studies/reproduce.c).
+/* heatball study NAME, one of the studies of studies/, and heatball reproduce, all of them and
+ * one page, DIR/index.html, with the paper's numbers beside ours (studies/reproduce.c).
  *
- * A study writes its files into the directory of -o and its table into a stream in memory, which is
- * printed when it ends, also early: so the table and the progress line do not mix on a terminal, and the
- * rows that were finished are not lost. */
+ * A study writes its files into the directory of -o and its table into a stream in memory, which
+ * is printed when it ends, also early: so the table and the progress line do not mix on a
+ * terminal, and the rows that were finished are not lost. */
 #include "commands.h"
 #include "study.h"
 
@@ -18,7 +18,8 @@
     HB_OPTION(FLAG, "resume", NULL, resume,                                                        \
               "keep the parts that an earlier run in the same directory has finished")
 
-/* Runs one study, or all (NULL) or those of the list `only`; prints the tables and where the results are. */
+/* Runs one study, or all (NULL) or those of the list `only`; prints the tables and where the
+ * results are. */
 static hb_status study_run(hb_session *session, const hb_study *study, const char *only,
                            const hb_study_settings *settings)
 {

@@ -1,9 +1,10 @@
-/* heatball data export of image sets: pixels as rows [N][height*width] and, with --labels, classes [N].
+/* heatball data export of image sets: pixels as rows [N][height*width] and, with --labels,
+ * classes [N].
  *
- * A row is an image from its top left corner, so that numpy.load(FILE).reshape(-1, height, width) are the
- * images again. The rows get their name only when the labels are written too. A class is a number of
- * the same kind as the pixels, as `heatball train --labels` reads it. A .csv file has the columns x_1, x_2,
- * .. and label. */
+ * A row is an image from its top left corner, so that numpy.load(FILE).reshape(-1, height,
+ * width) are the images again. The rows get their name only when the labels are written too. A
+ * class is a number of the same kind as the pixels, as `heatball train --labels` reads it. A
+ * .csv file has the columns x_1, x_2, .. and label. */
 #include "data.h"
 #include "points.h"
 #include "report.h"

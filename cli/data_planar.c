@@ -2,8 +2,9 @@
  *
  *     show NAME      its components, mean and covariance; --plot: density and draws
  *     export NAME    N draws into a .npy or .csv file
- * Sets are Gaussian mixtures, so that --tau gives the exact distribution under the OU or VE process.
- * Draw i is a function of (set, tau, seed, i) alone. The ring has variance 3.1394 along both axes. */
+ * Sets are Gaussian mixtures, so that --tau gives the exact distribution under the OU or VE
+ * process. Draw i is a function of (set, tau, seed, i) alone. The ring has variance 3.1394 along
+ * both axes. */
 #include "data.h"
 #include "plot_path.h"
 #include "report.h"
@@ -40,8 +41,9 @@ hb_status hb_named_set_open(hb_session *session, const char *name, hb_mixture **
 /* ---- the figure: the density as colours on N_SIDE x N_SIDE points, and N_DRAWS draws ---- */
 
 enum { N_SIDE = 201, N_DRAWS = 2000, N_POINTS = N_SIDE * N_SIDE };
-/* The window is [-HALF, HALF]^2, or REACH standard deviations at tau where that is more. The second panel has no key of
- * colours; it is STRETCH times as wide, so that lengths look the same in both. */
+/* The window is [-HALF, HALF]^2, or REACH standard deviations at tau where that is more. The
+ * second panel has no key of colours; it is STRETCH times as wide, so that lengths look the same
+ * in both. */
 static const double HALF = 4.2, REACH = 2.3, STRETCH = 1.26;
 
 typedef struct data_picture {

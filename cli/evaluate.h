@@ -22,7 +22,8 @@ typedef struct hb_evaluate_plan {
     size_t samples;       /* to generate; 0: none */
 } hb_evaluate_plan;
 
-/* Root mean square over points, with its standard error; NaN where the ball leaves the model's tau. */
+/* Root mean square over points, with its standard error; NaN where the ball leaves the model's
+ * tau. */
 typedef struct hb_evaluate_residual {
     double tau, radius, residual, residual_se, scaled, scaled_se;
 } hb_evaluate_residual;
@@ -65,12 +66,12 @@ hb_status hb_evaluate_frame_create(hb_session *session, const hb_evaluate_plan *
 void hb_evaluate_frame_destroy(hb_evaluate_frame *frame);
 /* The model's score of z, as an hb_score_callback of a frame. */
 int hb_evaluate_frame_score(void *frame, size_t n, const double *z, double tau, double *score);
-/* z[n][dim]: draws of the law at tau: of the truth, of held-out rows with noise, or (a drift) by the
- * model itself. Draws of different `part` are independent. */
+/* z[n][dim]: draws of the law at tau: of the truth, of held-out rows with noise, or (a drift) by
+ * the model itself. Draws of different `part` are independent. */
 hb_status hb_evaluate_frame_points(hb_evaluate_frame *frame, double tau, uint64_t part, size_t n,
                                    double *z);
-/* Samples first .. of the model, x[n][dim]. A drift may need more steps than the settings have, which is
- * refused before the first one: then by twice as many, and so on. */
+/* Samples first .. of the model, x[n][dim]. A drift may need more steps than the settings have,
+ * which is refused before the first one: then by twice as many, and so on. */
 hb_status hb_evaluate_frame_generate(const hb_evaluate_frame *frame, hb_generate_settings *settings,
                                      uint64_t first, size_t n, double *x);
 
@@ -81,14 +82,10 @@ hb_status hb_evaluate_samples(hb_evaluate_frame *frame, hb_evaluation *out);
 
 /* Whether NAME of --data means a set of images. */
 int hb_evaluate_image_set_is(const char *name);
-/* All of it for a model of images: `samples` generated ones against the images of this set, whose test
- * part the model has not seen; printed. path: of the model's file. */
+/* All of it for a model of images: `samples` generated ones against the images of this set,
+ * whose test part the model has not seen; printed. path: of the model's file. */
 hb_status hb_evaluate_image_set(hb_session *session, const char *path, const hb_model *model,
                                 const char *name, size_t samples, uint64_t seed, int json);
-
-/* title: of which model and set; errors (n). */
-hb_status hb_evaluate_figure_write(hb_session *session, const char *title, size_t n,
-                                   const hb_score_error *errors, const char *path);
 
 /* model, plot: names of files; plot may be NULL. */
 hb_status hb_evaluate_print(hb_session *session, const char *model, const char *plot,

@@ -1,14 +1,15 @@
-/* heatball evaluate of a model of images: generated images beside those of a set, whose training part the model has seen and
- * whose test part it has not.
+/* heatball evaluate of a model of images: generated images beside those of a set, whose training
+ * part the model has seen and whose test part it has not.
  *
- *     precision, recall   fractions of the generated and of as many real images that the other set covers
+ *     precision, recall   fractions of the generated and of as many real images that the others cover
  *     memorisation        distance to the nearest training image, beside that of real images
- *     mmd, floor          of generated against real images, and of training against real ones: mean and 95 %
+ *     mmd, floor          of generated against real images, and of training against real: mean, 95 %
  *     specks              images with a salt-and-pepper pixel, where 1 % of the real ones have one
  *     classes             by a classifier that is trained here, on the training images
- * docs/judge.md has the definitions. Images are brought to the sides and the pixel range that the model keeps; a model of
- * rows of a file keeps none, and then has square images of pixels from 0 to 1. Files of images may be ordered (the first
- * half of the test images of MNIST is cleaner than the second), so real images are taken in a random order. */
+ * docs/judge.md has the definitions. Images are brought to the sides and the pixel range that
+ * the model keeps; a model of rows of a file keeps none, and then has square images of pixels
+ * from 0 to 1. Files of images may be ordered (the first half of the test images of MNIST is
+ * cleaner than the second), so real images are taken in a random order. */
 #include "data.h"
 #include "evaluate.h"
 #include "rows.h"
@@ -157,8 +158,9 @@ static hb_status images_specks(image_run *run)
 
 /* ---- classes ---- */
 
-/* The class of each of n images with probabilities p (n, classes): how often each occurs (counts, NULL: not asked for), how
- * many have their label (NULL: none), and the fraction that is sure. */
+/* The class of each of n images with probabilities p (n, classes): how often each occurs
+ * (counts, NULL: not asked for), how many have their label (NULL: none), and the fraction that
+ * is sure. */
 static size_t classes_count(size_t n, int classes, const double *p, const int *labels,
                             size_t *counts, double *confident)
 {

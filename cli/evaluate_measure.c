@@ -1,9 +1,9 @@
 /* What a model is worth, measured.
  *
- * At each tau, in the model's coordinates: the error of its score by region (hb_judge_score; needs the
- * exact score), its curl mass and its parabolic residual over points of the law at tau. With R_i the
- * residual at point i and s_i its own error,
- *     residual^2 = mean(R_i^2 - s_i^2),   error by the spread over points, sd(R_i^2 - s_i^2)/(2 residual sqrt n)
+ * At each tau, in the model's coordinates: the error of its score by region (hb_judge_score;
+ * needs the exact score), its curl mass and its parabolic residual over points of the law at
+ * tau. With R_i the residual at point i and s_i its own error,
+ *     residual^2 = mean(R_i^2 - s_i^2),   error sd(R_i^2 - s_i^2)/(2 residual sqrt n)
  * since a squared estimate is too large by its variance. A model that solves the equation has 0; so
  * has one whose network gives 0, because the Gaussian reference is a solution. */
 #include "evaluate.h"

@@ -1,9 +1,9 @@
 /* An evaluation as a table with a few lines below, or as JSON.
  *
  * One number for the curl and one for the residual stand for all tau: with k of them
- *     curl = mean curl_i,  error sqrt(sum se_i^2)/k;    residual^2 = mean R_i^2 (its own radius, or the first)
- * Points at different tau are independent, so the errors add in squares; the error of R^2 is 2 R se, or
- * se^2 where R is 0 (evaluate_measure.c). */
+ *     curl = mean curl_i,  error sqrt(sum se_i^2)/k;  residual^2 = mean R_i^2 (own or first radius)
+ * Points at different tau are independent, so the errors add in squares; the error of R^2 is 2 R
+ * se, or se^2 where R is 0 (evaluate_measure.c). */
 #include "evaluate.h"
 #include "rows.h"
 

@@ -1,11 +1,12 @@
 /* The coordinates in which a model is judged.
  *
- * A model's tau is that of z = (x - shift)/scale, so scores, curls and residuals at a tau are those of z:
- *     s_z = scale s_x,       a component N(m, C) of x is N((m - shift)/scale, C_jk/(scale_j scale_k)) of z.
+ * A model's tau is that of z = (x - shift)/scale, so scores, curls and residuals at a tau are
+ * those of z:
+ *     s_z = scale s_x,  a component N(m, C) of x is N((m - shift)/scale, C_jk/(scale_j scale_k)).
  * Models of named sets are not standardised by default; then z = x, to the bit. Points at tau:
- *     a named set   exact draws of its law at tau
- *     a file        a z_0 + sqrt(b) noise with held-out rows z_0; OU: a = e^-tau, b = 1 - a^2; VE: 1, 2 tau
- *     a drift       the model's own reverse process, stopped at tau; such a model is judged in x itself */
+ *     a named set   exact draws of its distribution at tau
+ *     a file        a z_0 + sqrt(b) noise, z_0 held out; OU: a = e^-tau, b = 1 - a^2; VE: 1, 2 tau
+ *     a drift       the model's own reverse process, stopped at tau, in x itself */
 #include "evaluate.h"
 
 #include <heatball/generate.h>
@@ -46,7 +47,8 @@ static hb_status carry_set(hb_evaluate_frame *f, const hb_mixture *set)
     return status;
 }
 
-/* A model of a drift may be one that the library cannot run backward: then it says so of no sample. */
+/* A model of a drift may be one that the library cannot run backward: then it says so of no
+ * sample. */
 static const char *why_no_samples(const hb_evaluate_frame *f)
 {
     hb_generate_settings settings;

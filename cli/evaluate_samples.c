@@ -1,11 +1,12 @@
 /* A model's samples beside real ones, and its likelihood of rows that it has not seen.
  *
- *     mmd     generated rows against real ones;   floor: as many other real rows against the same ones
+ *     mmd     generated rows against real ones; floor: as many other real rows against the same
  *     kolmogorov  distance of generated and real rows in each column, in which units do not matter
  *     nll     -(1/dim) E ln p(x), p the density that the probability-flow ODE gives at tau_min;
  *             nll_exact: the same of the set's own density at tau_min
- * Real rows are fresh draws of a named set; of a file the held-out rows, and for the floor rows of the
- * training; where those are fewer than half of the held-out ones, these in two halves. A model that is exact has mmd = floor up to chance and nll = nll_exact. */
+ * Real rows are fresh draws of a named set; of a file the held-out rows, and for the floor rows
+ * of the training; where those are fewer than half of the held-out ones, these in two halves. A
+ * model that is exact has mmd = floor up to chance and nll = nll_exact. */
 #include "evaluate.h"
 
 #include <heatball/generate.h>

@@ -1,4 +1,4 @@
-/* cli/generate.h: the options of `heatball generate`, and its pictures. */
+/* cli/generate.h: the pictures of `heatball generate`. */
 #ifndef HB_CLI_GENERATE_H
 #define HB_CLI_GENERATE_H
 
@@ -6,20 +6,6 @@
 
 #include <heatball/generate.h>
 #include <heatball/model.h>
-
-typedef struct hb_generate_values {
-    const char *model, *path, *plot, *real;
-    hb_generate_settings settings; /* of those that are options, as in train_options.h */
-    uint64_t n, first;
-    int clip, label, each_label, columns, json;
-    hb_reals grey;
-} hb_generate_values;
-
-extern const hb_option hb_generate_options[]; /* of an hb_generate_values */
-
-/* The settings for a model, with its range of tau where none is given. */
-void hb_generate_options_apply(const hb_generate_values *values, const hb_model_info *info,
-                               hb_generate_settings *out);
 
 /* What the title of a picture says of its samples. */
 typedef struct hb_generate_picture {
@@ -35,11 +21,11 @@ typedef struct hb_generate_picture {
     const double *real; // (n, dim) in pixels, for the odd rows; NULL: none
 } hb_generate_picture;
 
-/* The sides of the images of a model: those it keeps, else those of a square of 8 or more; 0 when its
- * rows are no images. */
+/* The sides of the images of a model: those it keeps, else those of a square of 8 or more; 0
+ * when its rows are no images. */
 void hb_generate_image_sides(const hb_model_info *info, int *height, int *width);
-/* n real test images of a set, of the model's size and, where both have classes, of the label (-1: any):
- * real[n][dim] in pixels, to be given to free(). */
+/* n real test images of a set, of the model's size and, where both have classes, of the label
+ * (-1: any): real[n][dim] in pixels, to be given to free(). */
 hb_status hb_generate_real_images(hb_session *session, const char *name, const hb_model_info *info,
                                   int label, size_t n, double **real);
 /* A grid of grey images; low is black, high is white, of real ones 0 and 1. */

@@ -1,10 +1,10 @@
 /* The pictures of `heatball generate`: a scatter in the plane, a grid of grey images.
  *
- * Contours: v = ln u(x, tau_min) of the model on SIDE x SIDE points, at the levels that leave OUTSIDE of
- * the samples outside, so that the outermost one goes around 99 % of them. The window is the square around the
- * samples with a MARGIN on each side and HEADROOM for the legend; WIDTH and HEIGHT make lengths along both
- * axes equal. Of 2000 normal samples in the plane the outermost contour is near
- * radius sqrt(2 ln 100) = 3.03. */
+ * Contours: v = ln u(x, tau_min) of the model on SIDE x SIDE points, at the levels that leave
+ * OUTSIDE of the samples outside, so that the outermost one goes around 99 % of them. The window
+ * is the square around the samples with a MARGIN on each side and HEADROOM for the legend; WIDTH
+ * and HEIGHT make lengths along both axes equal. Of 2000 normal samples in the plane the
+ * outermost contour is near radius sqrt(2 ln 100) = 3.03. */
 #include "generate.h"
 #include "plot_path.h"
 #include "study.h"
@@ -66,7 +66,8 @@ hb_status hb_generate_real_images(hb_session *session, const char *name, const h
     return status;
 }
 
-/* Sample i stands in line i/columns of the samples; each has a line of real images above it, if any. */
+/* Sample i stands in line i/columns of the samples; each has a line of real images above it, if
+ * any. */
 static void images_place(const hb_generate_picture *p, size_t size, size_t columns, double low,
                          double high, double *pixels)
 {

@@ -1,11 +1,12 @@
-/* The figure of `heatball helmholtz`: the field f, its rotation f_1 and its gradient f_2 side by side,
- * lines along the field over colours of its length. The colours of each panel have their own key: the
- * rotation of a score is often a thousandth of the gradient, and the key says so.
+/* The figure of `heatball helmholtz`: the field f, its rotation f_1 and its gradient f_2 side by
+ * side, lines along the field over colours of its length. The colours of each panel have their
+ * own key: the rotation of a score is often a thousandth of the gradient, and the key says so.
  *
- * Where a part is below TINY of the field it is the rounding of the transform; its lines would show
- * nothing but that, so they and its colours are left out and the title says so. The transform leaves a
- * ripple of alternating sign from point to point in the two parts; they are drawn after the binomial
- * average (1 2 1)/4 along both axes, which takes such a ripple away and leaves what a picture can show. */
+ * Where a part is below TINY of the field it is the rounding of the transform; its lines would
+ * show nothing but that, so they and its colours are left out and the title says so. The
+ * transform leaves a ripple of alternating sign from point to point in the two parts; they are
+ * drawn after the binomial average (1 2 1)/4 along both axes, which takes such a ripple away and
+ * leaves what a picture can show. */
 #include "helmholtz.h"
 #include "study.h"
 

@@ -19,7 +19,8 @@
 
 enum { MOST_ENTRIES = 64 * HB_OPTIONS_SECTIONS };
 
-/* An option with all that its setting says, where its value goes, and whether it was on the line. */
+/* An option with all that its setting says, where its value goes, and whether it was on the
+ * line. */
 typedef struct entry {
     hb_option option;
     void *target;
@@ -43,8 +44,8 @@ void hb_options_clean(char *text)
         if (iscntrl((unsigned char)*c)) *c = '?';
 }
 
-static hb_status refuse(const parser *p, const char *format, ...) HB_PRINTF(2, 3);
-static hb_status refuse(const parser *p, const char *format, ...)
+static hb_status options_refuse(const parser *p, const char *format, ...) HB_PRINTF(2, 3);
+static hb_status options_refuse(const parser *p, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -219,8 +220,9 @@ static hb_status refuse_unknown(const parser *p, const char *argument)
     const char *nearest = hb_options_nearest(word, names);
     const int length = smaller(80, (int)strcspn(argument, "="));
     if (nearest)
-        return refuse(p, "unknown option %.*s; did you mean --%s?", length, argument, nearest);
-    return refuse(p, "unknown option %.*s; --help lists the options", length, argument);
+        return options_refuse(p, "unknown option %.*s; did you mean --%s?", length, argument,
+                              nearest);
+    return options_refuse(p, "unknown option %.*s; --help lists the options", length, argument);
 }
 
 /* ---- what is allowed, in words ---- */
@@ -403,7 +405,7 @@ static int store_choice(const hb_option *option, const char *text, int *out)
     return 0;
 }
 
-static int store(const hb_option *option, const char *text, void *target)
+static int option_store(const hb_option *option, const char *text, void *target)
 {
     switch (option->kind) {
     case HB_OPTION_FLAG: *(int *)target = 1; return 1;
@@ -430,24 +432,25 @@ static hb_status refuse_value(const parser *p, const hb_option *option, const ch
     char allowed[HB_OPTIONS_MESSAGE / 2];
     const label name = label_of(option);
     allowed_or_meaning(option, sizeof allowed, allowed);
-    if (!*text) return refuse(p, "%s is empty; it must be %s", name.text, allowed);
+    if (!*text) return options_refuse(p, "%s is empty; it must be %s", name.text, allowed);
     const char *nearest = NULL;
     if (option->kind == HB_OPTION_CHOICE)
         nearest = hb_options_nearest(text, hb_options_choices(option));
     if (nearest)
-        return refuse(p, "%s is %.80s; it must be %s (did you mean %s?)", name.text, text, allowed,
-                      nearest);
-    return refuse(p, "%s is %.80s; it must be %s", name.text, text, allowed);
+        return options_refuse(p, "%s is %.80s; it must be %s (did you mean %s?)", name.text, text,
+                              allowed, nearest);
+    return options_refuse(p, "%s is %.80s; it must be %s", name.text, text, allowed);
 }
 
 /* ---- the line ---- */
 
-static hb_status accept(parser *p, entry *found, const char *text)
+static hb_status option_accept(parser *p, entry *found, const char *text)
 {
     if (found->given && found->option.kind != HB_OPTION_TEXTS)
-        return refuse(p, "%s is given twice; give it once", label_of(&found->option).text);
+        return options_refuse(p, "%s is given twice; give it once", label_of(&found->option).text);
     found->given = 1;
-    if (!store(&found->option, text, found->target)) return refuse_value(p, &found->option, text);
+    if (!option_store(&found->option, text, found->target))
+        return refuse_value(p, &found->option, text);
     return HB_OK;
 }
 
@@ -456,22 +459,24 @@ static hb_status accept_option(parser *p, entry *found, const char *attached)
 {
     const label name = label_of(&found->option);
     if (found->option.kind == HB_OPTION_FLAG) {
-        if (attached) return refuse(p, "%s takes no value", name.text);
-        return accept(p, found, "");
+        if (attached) return options_refuse(p, "%s takes no value", name.text);
+        return option_accept(p, found, "");
     }
-    if (attached) return accept(p, found, attached);
+    if (attached) return option_accept(p, found, attached);
     if (p->next < p->argc && !is_known_option(p, p->argv[p->next]))
-        return accept(p, found, p->argv[p->next++]);
+        return option_accept(p, found, p->argv[p->next++]);
     char allowed[HB_OPTIONS_MESSAGE / 2];
     allowed_or_meaning(&found->option, sizeof allowed, allowed);
-    return refuse(p, "%s needs a value; it must be %s", name.text, allowed);
+    return options_refuse(p, "%s needs a value; it must be %s", name.text, allowed);
 }
 
 static hb_status accept_positional(parser *p, const char *argument)
 {
     for (entry *at = p->entries; at->target; at++)
-        if ((at->option.rules & HB_OPTION_POSITIONAL) && !at->given) return accept(p, at, argument);
-    return refuse(p, "unexpected argument %.80s; --help shows what this command takes", argument);
+        if ((at->option.rules & HB_OPTION_POSITIONAL) && !at->given)
+            return option_accept(p, at, argument);
+    return options_refuse(p, "unexpected argument %.80s; --help shows what this command takes",
+                          argument);
 }
 
 static hb_status accept_argument(parser *p, const char *argument)
@@ -488,7 +493,7 @@ static void set_fallback(const entry *at)
 {
     const hb_option *option = &at->option;
     if (option->fallback)
-        (void)store(option, option->fallback, at->target);
+        (void)option_store(option, option->fallback, at->target);
     else if (option->kind == HB_OPTION_REAL)
         *(double *)at->target = NAN;
     else if (option->kind == HB_OPTION_CHOICE)
@@ -501,7 +506,8 @@ static hb_status check_required(const parser *p)
         if (!(at->option.rules & HB_OPTION_REQUIRED) || at->given) continue;
         char allowed[HB_OPTIONS_MESSAGE / 2];
         allowed_or_meaning(&at->option, sizeof allowed, allowed);
-        return refuse(p, "%s is missing; it must be %s", label_of(&at->option).text, allowed);
+        return options_refuse(p, "%s is missing; it must be %s", label_of(&at->option).text,
+                              allowed);
     }
     return HB_OK;
 }

@@ -1,13 +1,13 @@
 /* An input is never overwritten.
  *
- * The outputs of a run are known from its command line before anything is read: the tables of options say
- * which values are names of files to write, and a figure is three files. Inputs are seen when they are
- * opened, wherever that happens (a problem file names samples, a directory holds images), through the
- * context's `reading` callback. The two meet here.
+ * The outputs of a run are known from its command line before anything is read: the tables of
+ * options say which values are names of files to write, and a figure is three files. Inputs are
+ * seen when they are opened, wherever that happens (a problem file names samples, a directory
+ * holds images), through the context's `reading` callback. The two meet here.
  *
- * Two names are one file when both exist with the same device and inode (symbolic and hard links, ./x,
- * dir/../x), or when their directories are one and their last parts are equal (a file that is not there
- * yet). A device or a pipe (/dev/null) is no file that could be lost. */
+ * Two names are one file when both exist with the same device and inode (symbolic and hard
+ * links, ./x, dir/../x), or when their directories are one and their last parts are equal (a
+ * file that is not there yet). A device or a pipe (/dev/null) is no file that could be lost. */
 #include "outputs.h"
 
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static int same_file(const char *a, const char *b)
     return same_place(a, b);
 }
 
-static hb_status take(hb_outputs *outputs, const char *option, char *path, char *message)
+static hb_status outputs_take(hb_outputs *outputs, const char *option, char *path, char *message)
 {
     if (!path || outputs->n == MOST) {
         free(path);
@@ -96,7 +96,7 @@ static hb_status take(hb_outputs *outputs, const char *option, char *path, char 
 hb_status hb_outputs_add(hb_outputs *outputs, const char *option, const char *path,
                          char message[HB_OPTIONS_MESSAGE])
 {
-    return take(outputs, option, strdup(path), message);
+    return outputs_take(outputs, option, strdup(path), message);
 }
 
 hb_status hb_outputs_add_figure(hb_outputs *outputs, const char *option, const char *path,
@@ -109,7 +109,7 @@ hb_status hb_outputs_add_figure(hb_outputs *outputs, const char *option, const c
     for (int k = 0; k < 2 && status == HB_OK; k++) {
         char *beside = NULL;
         if (asprintf(&beside, "%.*s%s", stem, path, ends[k]) < 0) beside = NULL;
-        status = take(outputs, option, beside, message);
+        status = outputs_take(outputs, option, beside, message);
     }
     return status;
 }

@@ -1,5 +1,6 @@
 /* The --plot option: a figure's name is DIR/STEM.svg, .png or .pdf, and the plot room writes
- * DIR/STEM.plot.csv and DIR/STEM.gp beside it; outputs.c sees to it that no other file has these names. */
+ * DIR/STEM.plot.csv and DIR/STEM.gp beside it; outputs.c sees to it that no other file has these
+ * names. */
 #include "plot_path.h"
 #include "points.h"
 

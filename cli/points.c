@@ -1,9 +1,10 @@
 /* Points on the command line and in files.
  *
- * A text is read number by number: after each, a comma goes on with the point, a semicolon ends it, and
- * the end of the text ends the last one; blanks may stand anywhere between. So "-2.5;-1;0" is three
- * points of one coordinate and "1,2; 0,1" two points of two. A text with a colon is a mesh. A number that does not follow this form is
- * quoted in the refusal together with the point that it belongs to. */
+ * A text is read number by number: after each, a comma goes on with the point, a semicolon ends
+ * it, and the end of the text ends the last one; blanks may stand anywhere between. So
+ * "-2.5;-1;0" is three points of one coordinate and "1,2; 0,1" two points of two. A text with a
+ * colon is a mesh. A number that does not follow this form is quoted in the refusal together
+ * with the point that it belongs to. */
 #include "points.h"
 
 #include <ctype.h>
@@ -67,7 +68,7 @@ static hb_status refuse_dimension(hb_session *session, size_t point, uint64_t fo
                              point, (unsigned long long)found, found == 1 ? "" : "s", dim);
 }
 
-static hb_status read_text(hb_session *session, const char *text, hb_points *out)
+static hb_status points_read_text(hb_session *session, const char *text, hb_points *out)
 {
     size_t capacity = 1;
     for (const char *c = text; *c; c++) capacity += *c == ';' || *c == ',';
@@ -159,7 +160,7 @@ static hb_status read_axes(hb_session *session, const char *text, mesh_axis *axe
     return fill_mesh(axes, out);
 }
 
-static hb_status read_mesh(hb_session *session, const char *text, hb_points *out)
+static hb_status points_read_mesh(hb_session *session, const char *text, hb_points *out)
 {
     mesh_axis *axes = malloc((size_t)out->dim * sizeof *axes); // (dim)
     out->mesh = malloc((size_t)out->dim * sizeof *out->mesh);
@@ -170,8 +171,8 @@ static hb_status read_mesh(hb_session *session, const char *text, hb_points *out
 }
 
 /* A table of numbers as points: [n][dim], or [n] and [n][1] for dim = 1. */
-static hb_status take_table(hb_session *session, const char *path, int n_axes,
-                            const uint64_t *shape, const double *values, hb_points *out)
+static hb_status points_take_table(hb_session *session, const char *path, int n_axes,
+                                   const uint64_t *shape, const double *values, hb_points *out)
 {
     const uint64_t columns = n_axes == 1 ? 1 : shape[1];
     HB_REFUSE_IF(session, n_axes > 2, "--at: %.200s has %d axes; points are an array [n][dim]",
@@ -190,14 +191,14 @@ static hb_status take_table(hb_session *session, const char *path, int n_axes,
     return HB_OK;
 }
 
-static hb_status read_file(hb_session *session, const char *path, hb_points *out)
+static hb_status points_read_file(hb_session *session, const char *path, hb_points *out)
 {
     int n_axes;
     uint64_t shape[4];
     double *values;
     hb_context *context = hb_session_context(session);
     HB_TRY(hb_table_read(context, path, &n_axes, shape, &values));
-    hb_status status = take_table(session, path, n_axes, shape, values, out);
+    hb_status status = points_take_table(session, path, n_axes, shape, values, out);
     hb_context_release(context, values);
     return status;
 }
@@ -205,8 +206,8 @@ static hb_status read_file(hb_session *session, const char *path, hb_points *out
 hb_status hb_points_read(hb_session *session, const char *text, int dim, hb_points *out)
 {
     *out = (hb_points){.dim = dim};
-    if (hb_points_is_table(text)) return read_file(session, text, out);
-    return (strchr(text, ':') ? read_mesh : read_text)(session, text, out);
+    if (hb_points_is_table(text)) return points_read_file(session, text, out);
+    return (strchr(text, ':') ? points_read_mesh : points_read_text)(session, text, out);
 }
 
 static hb_status refuse_list(hb_session *session, const char *option, const char *text)

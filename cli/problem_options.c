@@ -1,7 +1,7 @@
 /* The options of a problem, turned into an hb_problem and the settings of a solution.
  *
- * With --problem the other options override what the file says; --drift would replace the very problem
- * and is refused beside it. */
+ * With --problem the other options override what the file says; --drift would replace the very
+ * problem and is refused beside it. */
 #include "problem_options.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static hb_status read_parameters(hb_session *session, const hb_texts *texts, par
     return HB_OK;
 }
 
-static hb_status check_source(hb_session *session, const hb_problem_values *v)
+static hb_status problem_check(hb_session *session, const hb_problem_values *v)
 {
     const int own = v->drift || v->potential;
     HB_REFUSE_IF(session, v->drift && v->potential,
@@ -74,7 +74,7 @@ static int is_stationary(const hb_problem_values *v, const hb_problem *problem)
            times[0] == INFINITY;
 }
 
-static hb_status make_problem(hb_session *session, const hb_problem_values *v,
+static hb_status problem_make(hb_session *session, const hb_problem_values *v,
                               const parameters *given, hb_problem **out)
 {
     hb_context *context = hb_session_context(session);
@@ -104,10 +104,10 @@ static hb_status make_problem(hb_session *session, const hb_problem_values *v,
 hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *v, hb_problem **out)
 {
     *out = NULL;
-    HB_TRY(check_source(session, v));
+    HB_TRY(problem_check(session, v));
     parameters given;
     hb_status status = read_parameters(session, &v->params, &given);
-    if (status == HB_OK) status = make_problem(session, v, &given, out);
+    if (status == HB_OK) status = problem_make(session, v, &given, out);
     free(given.names);
     return status;
 }

@@ -1,5 +1,5 @@
-/* cli/problem_options.h: the options that name a problem, a time and points, shared by the commands that
- * solve one, so that they read the same everywhere. */
+/* cli/problem_options.h: the options that name a problem, a time and points, shared by the
+ * commands that solve one, so that they read the same everywhere. */
 #ifndef HB_CLI_PROBLEM_OPTIONS_H
 #define HB_CLI_PROBLEM_OPTIONS_H
 
@@ -30,7 +30,8 @@ extern const char *const hb_convention_names[];
               "time t at which to solve, or several, as 0.1,0.5,1 or first:last:step, or inf; "    \
               "required unless the problem file has one")
 
-/* The entries for a struct VALUES that has an hb_problem_values `problem`, with one time or with several. */
+/* The entries for a struct VALUES that has an hb_problem_values `problem`, with one time or with
+ * several. */
 #define HB_PROBLEM_OPTIONS(timing)                                                                 \
     HB_OPTION(TEXT, "problem", "FILE.ini", problem.problem,                                        \
               "problem file; instead of --drift, --noise and --initial"),                          \
@@ -82,14 +83,16 @@ extern const char *const hb_convention_names[];
 /* The problem that the options name. Everything that is wrong with it is HB_ERROR_ARGUMENT. */
 hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *v,
                                   hb_problem **out);
-/* dx = F(x) dt + G dW in `dim` dimensions, no initial density; noise NULL: sqrt(2); convention: as in hb_problem_values. */
+/* dx = F(x) dt + G dW in `dim` dimensions, no initial density; noise NULL: sqrt(2); convention:
+ * as in hb_problem_values. */
 hb_status hb_problem_of_drift(hb_session *session, const char *drift, const char *noise,
                               int convention, const hb_texts *params, int dim, hb_problem **out);
 /* The same with an initial density; NULL: none. */
 hb_status hb_problem_of_start(hb_session *session, const char *drift, const char *noise,
                               int convention, const hb_texts *params, int dim, const char *initial,
                               hb_problem **out);
-/* The settings of a solution with their parts; hb_solve_parts_link makes `all` point to them, wherever they are. */
+/* The settings of a solution with their parts; hb_solve_parts_link makes `all` point to them,
+ * wherever they are. */
 typedef struct hb_solve_parts {
     hb_solve_settings all;
     hb_mean_settings mean;

@@ -1,7 +1,8 @@
 /* Rows of numbers for people, for programs and for files.
  *
- * The table has nine significant digits, columns aligned at the right; JSON and .csv have seventeen, so
- * that reading gives the same bits. A .npy file holds the same columns as the .csv, without names. */
+ * The table has nine significant digits, columns aligned at the right; JSON and .csv have
+ * seventeen, so that reading gives the same bits. A .npy file holds the same columns as the
+ * .csv, without names. */
 #include "rows.h"
 #include "points.h"
 

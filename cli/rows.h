@@ -1,7 +1,8 @@
 /* cli/rows.h: rows of numbers with named columns, as an aligned table, as JSON or in a file.
  *
- * A column is one number, or `width` numbers per row: in a table and a .csv file these are score_1,
- * score_2, .., with a suffix score_1_se, ..; in JSON one list under the key "score" or "score_se". */
+ * A column is one number, or `width` numbers per row: in a table and a .csv file these are
+ * score_1, score_2, .., with a suffix score_1_se, ..; in JSON one list under the key "score" or
+ * "score_se". */
 #ifndef HB_CLI_ROWS_H
 #define HB_CLI_ROWS_H
 
@@ -26,7 +27,8 @@ typedef struct hb_rows {
 
 void hb_rows_print(const hb_rows *rows, FILE *out);
 json_t *hb_rows_time_json(double time); /* a number, or "inf": JSON has no infinite ones */
-/* Keys of an object: a number, null where it is not finite; a count; an unsigned number, a text above 2^63-1. */
+/* Keys of an object: a number, null where it is not finite; a count; an unsigned number, a text
+ * above 2^63-1. */
 void hb_rows_put(json_t *object, const char *key, double value);
 void hb_rows_put_count(json_t *object, const char *key, size_t value);
 void hb_rows_put_seed(json_t *object, uint64_t seed);
@@ -36,8 +38,8 @@ json_t *hb_rows_json(const hb_rows *rows);
 hb_status hb_rows_write(hb_session *session, const hb_rows *rows, const char *path);
 hb_status hb_rows_check_path(hb_session *session, const char *path);
 
-/* A table [n][columns], or [n] where columns is 0, that is written in pieces, .csv or .npy by the end of the path; `name`
- * gives the name of column i: a text of its own, or one in text. */
+/* A table [n][columns], or [n] where columns is 0, that is written in pieces, .csv or .npy by
+ * the end of the path; `name` gives the name of column i: a text of its own, or one in text. */
 enum { HB_ROWS_NAME = 40 };
 typedef const char *(*hb_rows_namer)(const void *user, int i, char text[HB_ROWS_NAME]);
 hb_status hb_rows_begin(hb_writer *writer, const char *path, hb_dtype dtype, uint64_t n,

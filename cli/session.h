@@ -36,25 +36,27 @@ typedef struct hb_command {
     int alone; /* in a team rank 0 does it, and the others wait */
 } hb_command;
 
-/* Installs the signal handlers and creates the context; a file that is read is refused when it is one of
- * the outputs, which the session owns from now on. On failure the session still answers
- * hb_session_message and hb_session_close. NULL: no memory. */
+/* Installs the signal handlers and creates the context; a file that is read is refused when it
+ * is one of the outputs, which the session owns from now on. On failure the session still
+ * answers hb_session_message and hb_session_close. NULL: no memory. */
 hb_session *hb_session_open(const char *command, const hb_common *common, hb_outputs *outputs,
                             hb_status *status);
 void hb_session_close(hb_session *session); /* NULL is fine */
 
 hb_context *hb_session_context(const hb_session *session);
-/* One more file that this run will write, beside those of the options' tables; a figure is three. */
+/* One more file that this run will write, beside those of the options' tables; a figure is
+ * three. */
 hb_status hb_session_writes(hb_session *session, const char *option, const char *path, int figure);
 /* Files DIRECTORY/NAME of -o, a list that ends with NULL; directory NULL: none. */
 hb_status hb_session_writes_in(hb_session *session, const char *directory, const char *const *names,
                                int figures);
-/* All inputs of the user have been opened: what is read from now on (a log, a state, a checkpoint) is the
- * run's own. */
+/* All inputs of the user have been opened: what is read from now on (a log, a state, a
+ * checkpoint) is the run's own. */
 void hb_session_inputs_end(hb_session *session);
 int hb_session_quiet(const hb_session *session);
-/* What rank 0 of a team does alone stands between these two: 1 where it is to be done, on a context without a team.
- * Then all ranks have its status. Without a team: 1, and the status as it is. */
+/* What rank 0 of a team does alone stands between these two: 1 where it is to be done, on a
+ * context without a team. Then all ranks have its status. Without a team: 1, and the status as
+ * it is. */
 int hb_session_alone(hb_session *session, const char *what);
 hb_status hb_session_together(hb_session *session, hb_status status);
 
@@ -79,15 +81,16 @@ void hb_session_detail(hb_session *session, const char *format, ...) HB_PRINTF(2
 /* HB_ERROR_INTERRUPTED after SIGINT, SIGTERM or SIGHUP. */
 hb_status hb_session_progress(hb_session *session, double done, double total);
 
-/* The library's work from now on ends after so many seconds with HB_ERROR_INTERRUPTED; 0: without a limit. */
+/* The library's work from now on ends after so many seconds with HB_ERROR_INTERRUPTED; 0:
+ * without a limit. */
 void hb_session_limit(hb_session *session, double seconds);
 /* The command has succeeded: where lines of progress were printed, the last one. */
 void hb_session_done(const hb_session *session);
 /* A process group that the second signal ends with the command; 0: none. */
 void hb_session_helper(pid_t group);
 
-/* A context for another thread of the command: one thread, no team, the session's instruction set; it shows nothing
- * and stops after the same signals. */
+/* A context for another thread of the command: one thread, no team, the session's instruction
+ * set; it shows nothing and stops after the same signals. */
 hb_status hb_session_worker(const hb_session *session, hb_context **context);
 /* A progress callback of another context: shows nothing, and stops after the same signals. */
 int hb_session_stops(void *user, const char *what, double done, double total);
@@ -95,7 +98,7 @@ int hb_session_stops(void *user, const char *what, double done, double total);
 /* Takes the progress line off the terminal, before something is printed on stdout. */
 void hb_session_clear(hb_session *session);
 
-double hb_session_clock(void); /* seconds since some moment in the past */
+double hb_session_now(void); /* seconds since some moment in the past */
 
 /* Prints "heatball COMMAND: message" on stderr; control characters become '?', but a line break of
  * the library stays: below a wrong expression stand its text and a caret. */

@@ -27,9 +27,9 @@ typedef struct hb_user_paths {
     hb_points times;
 } hb_user_paths;
 
-/* Reads FILE.npy, an array [path][time][dim] ([path][time] for dim 1), and the times: a list, a file, or
- * NULL for times evenly from 0 to time. Fills the settings, which point into out. Destroy in either
- * case. */
+/* Reads FILE.npy, an array [path][time][dim] ([path][time] for dim 1), and the times: a list, a
+ * file, or NULL for times evenly from 0 to time. Fills the settings, which point into out.
+ * Destroy in either case. */
 hb_status hb_user_paths_read(hb_session *session, const char *path, const char *times, int dim,
                              double time, hb_sampling_settings *settings, hb_user_paths *out);
 void hb_user_paths_destroy(hb_session *session, hb_user_paths *paths);
@@ -64,13 +64,14 @@ hb_status hb_solve_show_tries(hb_session *session, const hb_solve_shown *shown, 
 hb_status hb_solve_write_npz(hb_session *session, const hb_points *points,
                              const hb_solution *solution, const char *path);
 
-/* HB_ERROR_ARGUMENT unless path ends in .svg, .png or .pdf, or for several times in .gif or .html; dim is 1 or 2, and in the
- * plane the method (hb_method) has a grid and several times are a film. */
+/* HB_ERROR_ARGUMENT unless path ends in .svg, .png or .pdf, or for several times in .gif or
+ * .html; dim is 1 or 2, and in the plane the method (hb_method) has a grid and several times are
+ * a film. */
 hb_status hb_solve_figure_check(hb_session *session, const char *path, int dim, int method,
                                 size_t n_times);
 /* Draws the solution over the bulk of the density and the points; the points are marked. Where
- * the solution has no grid, 1-D figures show the points with their errors, and those of the plane are
- * refused, HB_ERROR_UNAVAILABLE. */
+ * the solution has no grid, 1-D figures show the points with their errors, and those of the
+ * plane are refused, HB_ERROR_UNAVAILABLE. */
 hb_status hb_solve_figure_write(hb_session *session, const hb_problem *problem,
                                 const hb_points *points, const hb_solution *solution,
                                 const char *path);
@@ -88,27 +89,31 @@ typedef struct hb_scene {
     hb_window window;
 } hb_scene;
 
-/* Values below this depth under the largest ln u are beyond the bulk. For a standard normal BULK = 10 gives
- * |x| < sqrt(20) = 4.5. */
+/* Values below this depth under the largest ln u are beyond the bulk. For a standard normal BULK
+ * = 10 gives |x| < sqrt(20) = 4.5. */
 #define HB_SCENE_BULK 10.0
 
-/* Whether values between the points are known at this time: from a grid, or at time 0 from the initial density. */
+/* Whether values between the points are known at this time: from a grid, or at time 0 from the
+ * initial density. */
 int hb_scene_is_known(const hb_scene *scene, size_t k);
 /* Sets the window of all times: the bulk of each, and the points. */
 hb_status hb_scene_find_window(hb_scene *scene);
-/* v, its gradient and their errors at x[n][dim] and time k; NaN outside the box of the grid. All outputs are needed. */
+/* v, its gradient and their errors at x[n][dim] and time k; NaN outside the box of the grid. All
+ * outputs are needed. */
 hb_status hb_scene_evaluate(const hb_scene *scene, size_t k, size_t n, const double *x, double *v,
                             double *v_se, double *score, double *score_se);
 /* Point k of a regular lattice of n points per axis over the window, x fastest. */
 void hb_scene_lattice_point(const hb_window *w, int dim, int n, int k, double *x);
 
-/* The two kinds of figures. A picture of all times, or an animation; the end of the path says which. */
+/* The two kinds of figures. A picture of all times, or an animation; the end of the path says
+ * which. */
 hb_status hb_scene_draw_line(const hb_scene *scene, const char *path);
 hb_status hb_scene_draw_plane(const hb_scene *scene, const char *path);
 
 /* Whether the name is that of an animation. */
 int hb_scene_is_animation(const char *path);
-/* Writes an animation: a figure of panels (rows x 1) of this size for each time, which `draw` fills. */
+/* Writes an animation: a figure of panels (rows x 1) of this size for each time, which `draw`
+ * fills. */
 typedef struct hb_scene_frames {
     int rows, height, width;
     const char *title;

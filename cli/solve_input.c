@@ -1,7 +1,7 @@
 /* What `heatball solve` is asked for beside the problem: times and trajectories of the user.
  *
- * Times are typed or those of the problem file. Trajectories are an array and its times; without --path-times
- * the n times are evenly from 0 to T: t_k = T k/(n-1), and T alone for n = 1. */
+ * Times are typed or those of the problem file. Trajectories are an array and its times; without
+ * --path-times the n times are evenly from 0 to T: t_k = T k/(n-1), and T alone for n = 1. */
 #include "solve.h"
 
 #include <heatball/file.h>
@@ -47,8 +47,8 @@ void hb_times_release(hb_session *session, hb_times_given *times)
 
 /* ---- trajectories ---- */
 
-static hb_status check_shape(hb_session *session, const char *path, int n_axes,
-                             const uint64_t *shape, int dim)
+static hb_status paths_check_shape(hb_session *session, const char *path, int n_axes,
+                                   const uint64_t *shape, int dim)
 {
     const uint64_t width = n_axes == 3 ? shape[2] : 1;
     if ((n_axes == 3 || (n_axes == 2 && dim == 1)) && width == (uint64_t)dim && shape[0] > 0 &&
@@ -60,7 +60,7 @@ static hb_status check_shape(hb_session *session, const char *path, int n_axes,
                              path, n_axes, (unsigned long long)width, dim);
 }
 
-static hb_status even_times(size_t n, double time, hb_points *out)
+static hb_status paths_even_times(size_t n, double time, hb_points *out)
 {
     *out = (hb_points){.n = n, .dim = 1, .x = malloc(n * sizeof(double))};
     if (!out->x) return HB_ERROR_MEMORY;
@@ -79,11 +79,11 @@ hb_status hb_user_paths_read(hb_session *session, const char *path, const char *
     if (!path) return HB_OK;
     hb_status status =
         hb_table_read(hb_session_context(session), path, &n_axes, shape, &out->values);
-    if (status == HB_OK) status = check_shape(session, path, n_axes, shape, dim);
+    if (status == HB_OK) status = paths_check_shape(session, path, n_axes, shape, dim);
     if (status != HB_OK) return status;
     const size_t n_times = (size_t)shape[1];
     HB_TRY(times ? hb_points_list(session, "--path-times", times, &out->times)
-                 : even_times(n_times, time, &out->times));
+                 : paths_even_times(n_times, time, &out->times));
     HB_REFUSE_IF(session, out->times.n != n_times,
                  "--path-times has %zu times; %.200s has %zu places on each path", out->times.n,
                  path, n_times);

@@ -1,8 +1,10 @@
 /* Figures of a solution in one dimension: density, log-density and score.
  *
- * One time: each over N_LINE points of the grid behind the solution with a band of two errors, and the asked points as
- * markers; of a solution by sampling, which has no grid, the asked points with bars of two errors. Several times: the
- * curves, or the points, of all times in one picture, coloured by time; in an animation a frame for each time, all with the same axes. Curves end where the bulk of their time ends (solve_scene.h), where several are shown. */
+ * One time: each over N_LINE points of the grid behind the solution with a band of two errors,
+ * and the asked points as markers; of a solution by sampling, which has no grid, the asked
+ * points with bars of two errors. Several times: the curves, or the points, of all times in one
+ * picture, coloured by time; in an animation a frame for each time, all with the same axes.
+ * Curves end where the bulk of their time ends (solve_scene.h), where several are shown. */
 #include "plot_path.h"
 #include "solve.h"
 #include "study.h"
@@ -64,7 +66,8 @@ static hb_status line_fill(const hb_scene *scene, size_t k, line *l)
     return status;
 }
 
-/* The y of an asked point at time k, and whether it is within the bulk of the curve that is shown. */
+/* The y of an asked point at time k, and whether it is within the bulk of the curve that is
+ * shown. */
 static double point_value(const hb_scene *scene, size_t k, hb_column column, size_t i)
 {
     return hb_solution_values(scene->solution, column)[k * scene->points->n + i];
@@ -174,7 +177,8 @@ static hb_panel_settings panel_of(const hb_scene *scene, int part, const char *t
     return panel;
 }
 
-/* The three panels of one time; ranges[PANELS] are those of an animation, NULL: chosen from the data. */
+/* The three panels of one time; ranges[PANELS] are those of an animation, NULL: chosen from the
+ * data. */
 static hb_status line_draw_time(const hb_scene *scene, size_t k, hb_figure *figure, line *l,
                                 const range *ranges, double *work)
 {

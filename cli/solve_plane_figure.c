@@ -1,8 +1,10 @@
-/* Figures of a solution in two dimensions: the density as colours with contour lines, and the score as streamlines.
+/* Figures of a solution in two dimensions: the density as colours with contour lines, and the
+ * score as streamlines.
  *
- * One time: a picture from N_PLANE x N_PLANE points of the grid. Several: an animation from N_FRAME x N_FRAME points at each time, whose
- * colours and contour lines have one scale, from 0 to the largest density of all times. A line of the score ends where its
- * error is MOST_ERROR of it. */
+ * One time: a picture from N_PLANE x N_PLANE points of the grid. Several: an animation from
+ * N_FRAME x N_FRAME points at each time, whose colours and contour lines have one scale, from 0
+ * to the largest density of all times. A line of the score ends where its error is MOST_ERROR of
+ * it. */
 #include "plot_path.h"
 #include "solve.h"
 #include "study.h"
@@ -77,7 +79,8 @@ static hb_status plane_mark_points(hb_figure *figure, const hb_window *w, const 
     return status;
 }
 
-/* The panel of one time; largest: the density at the dark end of the colours; fixed: also when this time has less. */
+/* The panel of one time; largest: the density at the dark end of the colours; fixed: also when
+ * this time has less. */
 static hb_status plane_draw(const hb_scene *scene, size_t k, const plane *p, double largest,
                             int fixed, hb_figure *figure)
 {

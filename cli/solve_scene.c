@@ -1,8 +1,9 @@
 /* The window of a figure, and the values in it.
  *
- * The window holds the asked points and the bulk of every time, where ln u is within HB_SCENE_BULK of its largest value
- * on a lattice of N_SEARCH points per axis over the grid's box. Values come from the grid behind the solution
- * (hb_solution_evaluate), which is not solved again, and at time 0 from the initial density. */
+ * The window holds the asked points and the bulk of every time, where ln u is within
+ * HB_SCENE_BULK of its largest value on a lattice of N_SEARCH points per axis over the grid's
+ * box. Values come from the grid behind the solution (hb_solution_evaluate), which is not solved
+ * again, and at time 0 from the initial density. */
 #include "plot_path.h"
 #include "solve.h"
 

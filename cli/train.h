@@ -27,12 +27,12 @@ typedef struct hb_train_data {
 /* A set and `rows` draws of it, none held out (rows 0: the set alone). */
 hb_status hb_train_data_named(hb_session *session, const char *name, uint64_t rows, uint64_t seed,
                               hb_train_data *out);
-/* Rows of a .npy or .csv file in the order of hb_data_split(n, seed), floor(share n) of them held out;
- * labels: a file or NULL. Wrong input is named by file, row and column. */
+/* Rows of a .npy or .csv file in the order of hb_data_split(n, seed), floor(share n) of them
+ * held out; labels: a file or NULL. Wrong input is named by file, row and column. */
 hb_status hb_train_data_read(hb_session *session, const char *path, const char *labels,
                              double share, uint64_t seed, hb_train_data *out);
-/* How many rows of this order a model was trained on: as many as have the mean and the scale that it took from them, 0 for
- * another file; -1: it took none. */
+/* How many rows of this order a model was trained on: as many as have the mean and the scale
+ * that it took from them, 0 for another file; -1: it took none. */
 hb_status hb_train_data_seen(const hb_train_data *data, const hb_model *model, long *seen);
 /* Rows of images, with their labels, none held out: the set has a test part. */
 hb_status hb_train_data_images(const char *name, const hb_images *images, hb_train_data *out);
@@ -51,8 +51,8 @@ typedef struct hb_image_values {
 int hb_image_options_is(const char *data);
 /* Refuses the options with data that are not images. */
 hb_status hb_image_options_refuse(hb_session *session, const hb_image_values *v, const char *data);
-/* The images, 0 black .. 1 white; with --dequantise by (seed, pixel), and out->low and out->high are the
- * means of what black and white became. The caller destroys them. */
+/* The images, 0 black .. 1 white; with --dequantise by (seed, pixel), and out->low and out->high
+ * are the means of what black and white became. The caller destroys them. */
 hb_status hb_image_options_load(hb_session *session, const hb_image_values *v, const char *data,
                                 uint64_t seed, hb_images *out);
 
@@ -60,7 +60,8 @@ typedef struct hb_train_values {
     const char *data, *labels, *drift, *noise, *path, *log, *plot;
     int convention; /* an index into hb_convention_names; -1: not given */
     hb_texts params;
-    /* Of those that are options; 0, NaN or (choices) -1 where one without a printed default is not given. */
+    /* Of those that are options; 0, NaN or (choices) -1 where one without a printed default is
+     * not given. */
     hb_train_settings settings;
     uint64_t rows;
     double held_out; /* NaN when not given */

@@ -108,7 +108,8 @@ hb_status hb_train_data_read(hb_session *session, const char *path, const char *
     return status;
 }
 
-/* The first k rows have the model's shift as their mean, and a mean square of (x - shift)/scale of 1. */
+/* The first k rows have the model's shift as their mean, and a mean square of (x - shift)/scale
+ * of 1. */
 hb_status hb_train_data_seen(const hb_train_data *data, const hb_model *model, long *seen)
 {
     const size_t d = (size_t)data->dim, n = data->n + data->held;

@@ -1,9 +1,10 @@
 /* The losses of a training against the step.
  *
- * The log is cut into fifty pieces: a line is the mean over each (a step's loss is mostly the noise of
- * its own draws), the band behind it goes from the tenth to the ninetieth percentile of the piece. A
- * method without constraint has one panel, the others a second one with the scaled residual. Zeros (a
- * constraint that is still off) have no place on a logarithmic axis and are left out. */
+ * The log is cut into fifty pieces: a line is the mean over each (a step's loss is mostly the
+ * noise of its own draws), the band behind it goes from the tenth to the ninetieth percentile of
+ * the piece. A method without constraint has one panel, the others a second one with the scaled
+ * residual. Zeros (a constraint that is still off) have no place on a logarithmic axis and are
+ * left out. */
 #include "plot_path.h"
 #include "study.h"
 #include "train.h"

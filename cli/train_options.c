@@ -1,9 +1,9 @@
 /* The options of `heatball train`: their table, which of them exclude each other, and the settings
  * that they become.
  *
- * Kinds, ranges, defaults and most help are those of the library's table of settings (hb_train_setting); here are
- * the names and places. An option of one method is refused with another one: a run that silently ignores half of
- * its command line is worth nothing. */
+ * Kinds, ranges, defaults and most help are those of the library's table of settings
+ * (hb_train_setting); here are the names and places. An option of one method is refused with
+ * another one: a run that silently ignores half of its command line is worth nothing. */
 #include "plot_path.h"
 #include "points.h"
 #include "problem_options.h"

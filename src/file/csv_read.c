@@ -1,12 +1,13 @@
 /* Reading tables of numbers as text.
  *
- * A line is cut at its commas, else at its semicolons, else at blanks, and each field must be a number
- * as strtod takes it in the C locale. The first line that is not blank may be a header: it is one when
- * none of its fields is a number or a word for a missing one (NA); a line with some of each is refused,
- * since it may be data with a gap. Names of a header may stand in quotes (RFC 4180). Blank lines and lines
- * that open with # (numpy.savetxt writes its header so) are skipped. What cannot be read is named with
- * its line and column. Values go into a block that doubles when it is full, so that any length is read in
- * one pass. Must reproduce: what hb_writer_csv_rows wrote comes back with the same bits. */
+ * A line is cut at its commas, else at its semicolons, else at blanks, and each field must be a
+ * number as strtod takes it in the C locale. The first line that is not blank may be a header:
+ * it is one when none of its fields is a number or a word for a missing one (NA); a line with
+ * some of each is refused, since it may be data with a gap. Names of a header may stand in
+ * quotes (RFC 4180). Blank lines and lines that open with # (numpy.savetxt writes its header so)
+ * are skipped. What cannot be read is named with its line and column. Values go into a block
+ * that doubles when it is full, so that any length is read in one pass. Must reproduce: what
+ * hb_writer_csv_rows wrote comes back with the same bits. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/input.h"
@@ -34,7 +35,8 @@ typedef struct csv_table {
 
 /* ---- lines and fields ----------------------------------------------------------------------- */
 
-/* One line without its end into table->text: 1, 0 at the end of the file, or -1 with *status set. */
+/* One line without its end into table->text: 1, 0 at the end of the file, or -1 with *status
+ * set. */
 static int csv_read_line(csv_table *table, FILE *file, hb_status *status)
 {
     size_t n = 0, column = 1;

@@ -3,14 +3,15 @@
  *     bytes 0, 1   0
  *     byte 2       type of the values: 08 unsigned byte, the only one known here
  *     byte 3       number of axes
- *     then         the length of each axis, 4 bytes, most significant first; then the values, row by row
- * zlib reads both kinds of files and checks the sum at the end of a compressed one. What the header
- * promises is held against the length of the file before memory is asked for, so that a damaged header
- * cannot ask for the whole machine: gzip makes nothing more than RATIO times shorter.
- * A number to reproduce: the MNIST file train-images-idx3-ubyte has 16 + 60000*28*28 = 47040016 bytes.
+ *     then         the length of each axis, 4 bytes, big-endian; then the values, row by row
+ * zlib reads both kinds of files and checks the sum at the end of a compressed one. What the
+ * header promises is held against the length of the file before memory is asked for, so that a
+ * damaged header cannot ask for the whole machine: gzip makes nothing more than RATIO times
+ * shorter. A number to reproduce: the MNIST file train-images-idx3-ubyte has 16 + 60000*28*28 =
+ * 47040016 bytes.
  *
- * Y. LeCun, C. Cortes, C. J. C. Burges, The MNIST database of handwritten digits, 1998. P. Deutsch, RFC
- * 1952 (gzip), 1996. */
+ * Y. LeCun, C. Cortes, C. J. C. Burges, The MNIST database of handwritten digits, 1998. P.
+ * Deutsch, RFC 1952 (gzip), 1996. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/idx.h"

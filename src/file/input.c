@@ -1,11 +1,11 @@
 /* Files that are read: announced, then opened so that a stop is never waited for.
  *
- * Regular files are plain. A pipe or a device (a FIFO without a writer, a terminal, /dev/zero) may keep a
- * reader for ever: it is opened without blocking, and before each read the descriptor is polled for at
- * most PATIENCE milliseconds at a time, with hb_progress asked in between; so an interrupt ends the run
- * within a tenth of a second. What reads a descriptor by itself (zlib) gets such a stream as a copy in a
- * file without a name. Must reproduce: a FIFO that nobody writes to is left on the first signal
- * (tests/cli/test_cli_files.py). */
+ * Regular files are plain. A pipe or a device (a FIFO without a writer, a terminal, /dev/zero)
+ * may keep a reader for ever: it is opened without blocking, and before each read the descriptor
+ * is polled for at most PATIENCE milliseconds at a time, with hb_progress asked in between; so
+ * an interrupt ends the run within a tenth of a second. What reads a descriptor by itself (zlib)
+ * gets such a stream as a copy in a file without a name. Must reproduce: a FIFO that nobody
+ * writes to is left on the first signal (tests/cli/test_cli_files.py). */
 #include "file/input.h"
 #include "base/context.h"
 

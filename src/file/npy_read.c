@@ -4,10 +4,10 @@
  *     bytes 6, 7   version: 1, 2 or 3
  *     then         length of the header, little-endian, 2 bytes in version 1 and 4 later
  *     then         {'descr': '<f8', 'fortran_order': False, 'shape': (3, 5), }, then the values
- * The header is a Python dictionary; only its three keys are looked for. The length of a regular file
- * is compared with what the shape promises before memory is asked for, so that a damaged header
- * cannot ask for the whole machine. All values become double.
- * Must reproduce: numpy.save of arange(24, dtype='i4').reshape(2, 3, 4) gives 0 .. 23. */
+ * The header is a Python dictionary; only its three keys are looked for. The length of a regular
+ * file is compared with what the shape promises before memory is asked for, so that a damaged
+ * header cannot ask for the whole machine. All values become double. Must reproduce: numpy.save
+ * of arange(24, dtype='i4').reshape(2, 3, 4) gives 0 .. 23. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/input.h"

@@ -3,9 +3,10 @@
  *     for each array   PK 3 4, its CRC-32, its name "t.npy", then the .npy itself
  *     at the end       PK 1 2 for each array: the same once more, with the offset of the first
  *                      PK 6 6, PK 6 7, PK 5 6: how many there are, and where
- * All sizes and offsets stand in the 64-bit fields (zip64, extra field 1), whatever they are, so that there is one
- * form and no limit. The date is 1 January 1980, the first that a ZIP knows: the same numbers are the same bytes.
- * A number to reproduce: the CRC-32 of "123456789" is cbf43926. */
+ * All sizes and offsets stand in the 64-bit fields (zip64, extra field 1), whatever they are, so
+ * that there is one form and no limit. The date is 1 January 1980, the first that a ZIP knows:
+ * the same numbers are the same bytes. A number to reproduce: the CRC-32 of "123456789" is
+ * cbf43926. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/table.h"

@@ -1,8 +1,9 @@
 /* Grey pictures as PNG (ISO/IEC 15948), through libpng's one-call interface.
  *
- * One byte per pixel, 0 black .. 255 white, rows from the top. The file is first made in memory, so that
- * libpng never sees a disk: what it compressed goes through a writer, and the picture is whole or absent.
- * A number to reproduce: the first 8 bytes are 89 50 4e 47 0d 0a 1a 0a, and reading gives back the pixels. */
+ * One byte per pixel, 0 black .. 255 white, rows from the top. The file is first made in memory,
+ * so that libpng never sees a disk: what it compressed goes through a writer, and the picture is
+ * whole or absent. A number to reproduce: the first 8 bytes are 89 50 4e 47 0d 0a 1a 0a, and
+ * reading gives back the pixels. */
 #include "base/context.h"
 #include "base/memory.h"
 

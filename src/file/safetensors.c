@@ -2,14 +2,15 @@
  * 0.4).
  *
  * A file is trusted in nothing: the header's length is compared with the file's before memory is
- * asked for, every array must lie inside the file and have the bytes that its shape says, and the
- * arrays together must cover the data without gap or overlap, which the format demands. Then the
- * file cannot have been cut or lengthened. Files written here have among their texts `checksum`, the
- * sum (base/checksum.h, 16 hexadecimal digits) of all bytes of the file, length, header and arrays, with
- * the digits themselves taken as zeros, so that a changed bit is seen wherever it is. Files of version
- * 0.1 have `crc32`, of the arrays alone. Whoever reads a file says whether it must have a sum
- * (hb_safetensors_format). JSON is jansson's; names that occur twice are refused.
- * Must reproduce: one array {1, 2} of F32 named "a" has "shape":[2] and 8 bytes of data. */
+ * asked for, every array must lie inside the file and have the bytes that its shape says, and
+ * the arrays together must cover the data without gap or overlap, which the format demands. Then
+ * the file cannot have been cut or lengthened. Files written here have among their texts
+ * `checksum`, the sum (base/checksum.h, 16 hexadecimal digits) of all bytes of the file, length,
+ * header and arrays, with the digits themselves taken as zeros, so that a changed bit is seen
+ * wherever it is. Files of version 0.1 have `crc32`, of the arrays alone. Whoever reads a file
+ * says whether it must have a sum (hb_safetensors_format). JSON is jansson's; names that occur
+ * twice are refused. Must reproduce: one array {1, 2} of F32 named "a" has "shape":[2] and 8
+ * bytes of data. */
 #include "file/safetensors.h"
 #include "base/checksum.h"
 #include "base/context.h"
@@ -126,8 +127,8 @@ static json_t *header_json(size_t n_metadata, const hb_metadata *metadata, size_
     return NULL;
 }
 
-/* The text of the header, without its padding. jansson's json_dumps forgets keys for which it had no
- * memory (2.14); json_dumpb writes where it is told. */
+/* The text of the header, without its padding. jansson's json_dumps forgets keys for which it
+ * had no memory (2.14); json_dumpb writes where it is told. */
 static hb_status header_text(hb_context *context, const char *path, json_t *header, char **out)
 {
     const size_t flags = JSON_COMPACT | JSON_PRESERVE_ORDER;
@@ -142,8 +143,8 @@ static hb_status header_text(hb_context *context, const char *path, json_t *head
     return HB_OK;
 }
 
-/* Where the digits of the sum are in a header, whose text they are; NULL: nowhere. A text of the file
- * cannot look like this: its quotation marks are escaped. */
+/* Where the digits of the sum are in a header, whose text they are; NULL: nowhere. A text of the
+ * file cannot look like this: its quotation marks are escaped. */
 static char *find_digits(char *header, size_t length, const char *digits)
 {
     char pattern[32 + SUM_DIGITS];
@@ -172,8 +173,8 @@ static hb_status tensors_write_bytes(void *writer, const void *bytes, size_t siz
     return hb_writer_write(writer, size, bytes);
 }
 
-/* The file's bytes in their order; header: padded with blanks, so that the arrays start on a multiple
- * of 8 bytes. */
+/* The file's bytes in their order; header: padded with blanks, so that the arrays start on a
+ * multiple of 8 bytes. */
 static hb_status give_file(const char *header, uint64_t length, size_t n_tensors,
                            const hb_tensor *tensors,
                            hb_status (*take)(void *user, const void *bytes, size_t size),

@@ -1,7 +1,8 @@
 /* A writer whose file appears whole or not at all.
  *
- * In a team rank 0 writes, and the writers of the others are silent. They all hear at the end, and where room is
- * asked for, how it went; a write that fails on rank 0 is kept until then, so that no rank leaves before the others.
+ * In a team rank 0 writes, and the writers of the others are silent. They all hear at the end, and
+ * where room is asked for, how it went; a write that fails on rank 0 is kept until then, so that no
+ * rank leaves before the others.
  *
  * Bytes go to PATH.tmp-PID (created with O_EXCL in the directory of PATH); commit = flush, fsync,
  * rename, fsync of the directory. POSIX rename replaces PATH in one step, so a reader sees the old
@@ -15,12 +16,12 @@
  * destroy it: it is written in place. A directory, or a file without permission to write, is
  * refused.
  *
- * A process that is killed leaves its PATH.tmp-PID. Each writer holds a lock (flock) on its temporary,
- * which ends with the process, also on another host of a network file system; who opens PATH next
- * removes the temporaries of PATH that nobody has locked and whose process is gone.
+ * A process that is killed leaves its PATH.tmp-PID. Each writer holds a lock (flock) on its
+ * temporary, which ends with the process, also on another host of a network file system; who opens
+ * PATH next removes the temporaries of PATH that nobody has locked and whose process is gone.
  *
- * Must reproduce: a killed or full-disk run leaves the old PATH, byte for byte (tests/file/test_file.c).
- */
+ * Must reproduce: a killed or full-disk run leaves the old PATH, byte for byte
+ * (tests/file/test_file.c). */
 #include "file/writer.h"
 #include "base/context.h"
 #include "base/memory.h"
@@ -120,8 +121,8 @@ static hb_status follow_links(hb_context *context, const char *path, char **targ
     return status;
 }
 
-/* Whether a name is BASE.tmp-PID with an end such as .1, of a process that is gone. The process itself
- * may have the number of one that is gone; it has its own temporaries locked. */
+/* Whether a name is BASE.tmp-PID with an end such as .1, of a process that is gone. The process
+ * itself may have the number of one that is gone; it has its own temporaries locked. */
 static int is_abandoned(const char *name, const char *base, size_t length)
 {
     static const char tag[] = ".tmp-";
@@ -166,8 +167,8 @@ static void remove_abandoned(const char *target)
     free(name);
 }
 
-/* Locks a new temporary; 0 when another process took it for an abandoned one first. Where a file system
- * has no locks, nobody removes by them. */
+/* Locks a new temporary; 0 when another process took it for an abandoned one first. Where a file
+ * system has no locks, nobody removes by them. */
 static int lock_temporary(int descriptor)
 {
     struct stat info;
@@ -198,8 +199,8 @@ static hb_status writer_open_temporary(hb_writer *writer, mode_t mode)
     return HB_OK;
 }
 
-/* A device or a pipe, opened without waiting: a pipe without a reader is tried again until it has one or
- * a stop is asked for. */
+/* A device or a pipe, opened without waiting: a pipe without a reader is tried again until it has
+ * one or a stop is asked for. */
 static hb_status writer_open_in_place(hb_writer *writer)
 {
     const struct timespec pause = {.tv_nsec = 50000000};
@@ -340,7 +341,8 @@ static hb_status writer_agree_name(hb_writer *writer, char **name)
     return hb_context_agree(context, length, *name);
 }
 
-/* Where this rank's part begins: behind what rank 0 has written, and the parts of the ranks before. */
+/* Where this rank's part begins: behind what rank 0 has written, and the parts of the ranks
+ * before. */
 static hb_status writer_find_place(hb_writer *writer, uint64_t bytes, uint64_t *place,
                                    uint64_t *end)
 {

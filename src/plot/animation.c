@@ -1,8 +1,11 @@
-/* Animations: each frame is a figure, drawn by gnuplot as a PNG in a directory of its own for temporary files ($TMPDIR, else
- * /tmp), which is removed afterwards; the pixels of all frames get one table of colours (animation_colors.c) and become a .gif (animation_gif.c) or a page
- * (animation_html.c). The numbers of all frames are written first, so that they are safe when gnuplot is missing.
+/* Animations: each frame is a figure, drawn by gnuplot as a PNG in a directory of its own for
+ * temporary files ($TMPDIR, else /tmp), which is removed afterwards; the pixels of all frames get
+ * one table of colours (animation_colors.c) and become a .gif (animation_gif.c) or a page
+ * (animation_html.c). The numbers of all frames are written first, so that they are safe when
+ * gnuplot is missing.
  *
- * An animation takes about SECONDS, with frames of LEAST_DELAY to MOST_DELAY hundredths of a second: 20 frames have 30 each. */
+ * An animation takes about SECONDS, with frames of LEAST_DELAY to MOST_DELAY hundredths of a
+ * second: 20 frames have 30 each. */
 #include "plot/animation.h"
 #include "base/context.h"
 #include "base/memory.h"

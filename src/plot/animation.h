@@ -1,4 +1,5 @@
-/* plot/animation.h: the frames of an animation as pixels with one table of colours, and the files made of them. */
+/* plot/animation.h: the frames of an animation as pixels with one table of colours, and the files
+ * made of them. */
 #ifndef HB_PLOT_ANIMATION_H
 #define HB_PLOT_ANIMATION_H
 
@@ -20,7 +21,8 @@ typedef struct hb_animation {
     unsigned char *pixels;                        // (n, height, width), indices into colors
 } hb_animation;
 
-/* Colours by median cut. `count` holds how often a colour of HB_ANIMATION_BITS per channel occurs. */
+/* Colours by median cut. `count` holds how often a colour of HB_ANIMATION_BITS per channel
+ * occurs. */
 enum { HB_ANIMATION_BITS = 7, HB_ANIMATION_BINS = 1 << 3 * HB_ANIMATION_BITS };
 void hb_animation_count(size_t n_pixels, const unsigned char *rgb, uint32_t *count);
 void hb_animation_choose(const uint32_t *count, unsigned char colors[HB_ANIMATION_COLORS][3],

@@ -1,9 +1,10 @@
 /* 256 colours for all frames of an animation, by median cut, on colours of 7 bits per channel.
  *
- * The box of all colours that occur is cut, again and again the box whose colours vary the most, at the mean of its
- * longest side; sum of squares = n (E c^2 - (E c)^2). Each box becomes the mean of its colours, and a colour goes
- * to the nearest of these. P. Heckbert, Color image quantization for frame buffer display, SIGGRAPH 1982. A picture
- * of at most 256 such colours loses nothing beyond the 7 bits; white stays white, 255. */
+ * The box of all colours that occur is cut, again and again the box whose colours vary the most, at
+ * the mean of its longest side; sum of squares = n (E c^2 - (E c)^2). Each box becomes the mean of
+ * its colours, and a colour goes to the nearest of these. P. Heckbert, Color image quantization for
+ * frame buffer display, SIGGRAPH 1982. A picture of at most 256 such colours loses nothing beyond
+ * the 7 bits; white stays white, 255. */
 #include "plot/animation.h"
 
 #include <math.h>

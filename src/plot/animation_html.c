@@ -1,8 +1,8 @@
-/* An animation as one page: the frames are PNG pictures of 256 colours, written into it by base64 (RFC 4648), and a few lines of
- * script move between them. Nothing is fetched from anywhere.
+/* An animation as one page: the frames are PNG pictures of 256 colours, written into it by base64
+ * (RFC 4648), and a few lines of script move between them. Nothing is fetched from anywhere.
  *
- * Keys: blank plays and stops, the arrows step, Home and End go to the ends. Without script the first frame is
- * there. A number to reproduce: base64 of "Man" is TWFu. */
+ * Keys: blank plays and stops, the arrows step, Home and End go to the ends. Without script the
+ * first frame is there. A number to reproduce: base64 of "Man" is TWFu. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "plot/animation.h"

@@ -1,7 +1,7 @@
 /* A figure: a grid of panels, each a list of series; all texts and numbers are copies.
  *
- * hb_figure_write leaves STEM.plot.csv and STEM.gp first (figure_files.c) and then asks gnuplot for each
- * format (gnuplot.c), so that the numbers are safe when gnuplot is missing or fails. */
+ * hb_figure_write leaves STEM.plot.csv and STEM.gp first (figure_files.c) and then asks gnuplot for
+ * each format (gnuplot.c), so that the numbers are safe when gnuplot is missing or fails. */
 #include "plot/figure.h"
 #include "base/context.h"
 #include "base/memory.h"

@@ -2,8 +2,8 @@
  *
  * The .csv is in long form, one point per row: panel,series,label,x,y,low,high; panels and series
  * count from 1, an absent number is an empty field. The script picks each series out of it by its
- * two numbers, so that a reader can change a value in the .csv and draw again; it names the rows of each
- * too, which spares gnuplot the rest: a figure of fifty series is drawn six times faster.
+ * two numbers, so that a reader can change a value in the .csv and draw again; it names the rows of
+ * each too, which spares gnuplot the rest: a figure of fifty series is drawn six times faster.
  *
  * Colours are those of Okabe and Ito (2008), distinct for all common kinds of colour vision; series
  * of markers differ in shape as well. */
@@ -73,8 +73,8 @@ hb_status hb_figure_csv_frame(const hb_figure *figure, hb_writer *writer, size_t
 
 /* ---- the script ---- */
 
-/* Writes text in gnuplot's single quotes, where only the quote itself needs doubling: nothing in them is
- * run, other than backquotes in its double quotes. */
+/* Writes text in gnuplot's single quotes, where only the quote itself needs doubling: nothing in
+ * them is run, other than backquotes in its double quotes. */
 static hb_status write_quoted_after(hb_writer *writer, const char *begin, const char *text)
 {
     HB_TRY(hb_writer_printf(writer, "'%s", begin));
@@ -83,7 +83,8 @@ static hb_status write_quoted_after(hb_writer *writer, const char *begin, const 
     return hb_writer_write(writer, 1, "'");
 }
 
-/* gnuplot does not understand a doubled quote at the very beginning; a typographic one stands there. */
+/* gnuplot does not understand a doubled quote at the very beginning; a typographic one stands
+ * there. */
 static hb_status write_quoted(hb_writer *writer, const char *text)
 {
     const int quote = text[0] == '\'';
@@ -172,10 +173,11 @@ static void positive_range(const hb_figure_cell *cell, int vertical, double *low
     }
 }
 
-/* Ticks of a logarithmic axis, from the last power of the base below the data: left to itself, gnuplot
- * starts a geometric series of ticks at a multiple of the base. Decades are written 10^n; an axis that
- * crosses fewer than two of them would be left almost bare, and gets plain numbers at gnuplot's own
- * ticks instead; one that crosses more than nine gets every second, third, .. decade. */
+/* Ticks of a logarithmic axis, from the last power of the base below the data: left to itself,
+ * gnuplot starts a geometric series of ticks at a multiple of the base. Decades are written 10^n;
+ * an axis that crosses fewer than two of them would be left almost bare, and gets plain numbers at
+ * gnuplot's own ticks instead; one that crosses more than nine gets every second, third, ..
+ * decade. */
 static hb_status write_log_ticks(hb_writer *writer, char axis, int base, double low, double high)
 {
     const double radix = base == 2 ? 2 : 10;
@@ -210,9 +212,11 @@ static hb_status write_names(hb_writer *writer, const char *names)
 /* A star where there is no end: an empty one would keep that of the panel before. */
 static hb_status write_range(hb_writer *writer, const char *axis, double from, double to)
 {
-    HB_TRY(hb_writer_printf(
-        writer, isfinite(from) ? "set %srange [%.17g:" : "set %srange [*:", axis, from));
-    return hb_writer_printf(writer, isfinite(to) ? "%.17g]\n" : "*]\n", to);
+    HB_TRY(hb_writer_printf(writer, "set %srange [", axis));
+    HB_TRY(isfinite(from) ? hb_writer_printf(writer, "%.17g:", from)
+                          : hb_writer_printf(writer, "*:"));
+    return isfinite(to) ? hb_writer_printf(writer, "%.17g]\n", to)
+                        : hb_writer_printf(writer, "*]\n");
 }
 
 static hb_status write_axis(hb_writer *writer, const hb_figure_cell *cell, int vertical)
@@ -312,8 +316,8 @@ static int has_shades(const hb_figure_cell *cell)
     return 0;
 }
 
-/* The colours of an image: light where little is, dark where much is, readable when printed in grey. Those of
- * shades: all of them dark enough to be seen on white, and different in grey too. */
+/* The colours of an image: light where little is, dark where much is, readable when printed in
+ * grey. Those of shades: all of them dark enough to be seen on white, and different in grey too. */
 static hb_status write_colors(hb_writer *writer, const hb_figure_cell *cell)
 {
     const hb_series *image = cell->first;

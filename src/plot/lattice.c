@@ -1,10 +1,11 @@
 /* Functions of the plane in a figure: an image of the values, and lines of equal value.
  *
- * Contours by marching squares: on each cell of the lattice the function is taken as linear along the
- * four edges, an edge whose ends lie on both sides of the level is crossed at
+ * Contours by marching squares: on each cell of the lattice the function is taken as linear along
+ * the four edges, an edge whose ends lie on both sides of the level is crossed at
  *     a + (level - f(a))/(f(b) - f(a)) (b - a),
- * and the crossings are joined in pairs. A saddle (four crossings) is decided by the mean of the four
- * corners. For f = x^2 + y^2 on a lattice of step h every crossing is within h^2/8 of the circle's radius. */
+ * and the crossings are joined in pairs. A saddle (four crossings) is decided by the mean of the
+ * four corners. For f = x^2 + y^2 on a lattice of step h every crossing is within h^2/8 of the
+ * circle's radius. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "plot/figure.h"

@@ -1,12 +1,13 @@
 /* Lines along a vector field of the plane, about evenly spaced, each with one arrow head.
  *
  * In the unit square of the lattice (so that spacing is even to the eye, whatever the units) a line
- * solves dp/ds = stream_direction(p), |direction| = 1, by the classical Runge-Kutta method of fourth order
+ * solves dp/ds = direction(p), |direction| = 1, by the classical Runge-Kutta method of fourth order
  * with step STEP, forward and backward from its seed; the field is bilinear between the points.
- * Spacing: the square is cut into MASK x MASK cells. A line takes the cells that it passes, ends where
- * it would enter a cell that another line has, leaves the square or the field vanishes; a line shorter
- * than SHORTEST gives its cells back. Seeds are the centres of free cells, from the middle outward, so
- * that the important lines are drawn first. On the field (-y, x) a line stays on its circle to 1e-6. */
+ * Spacing: the square is cut into MASK x MASK cells. A line takes the cells that it passes, ends
+ * where it would enter a cell that another line has, leaves the square or the field vanishes; a
+ * line shorter than SHORTEST gives its cells back. Seeds are the centres of free cells, from the
+ * middle outward, so that the important lines are drawn first. On the field (-y, x) a line stays on
+ * its circle to 1e-6. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "plot/figure.h"
