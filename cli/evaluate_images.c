@@ -1,9 +1,9 @@
 /* heatball evaluate of a model of images: generated images beside those of a set, whose training
  * part the model has seen and whose test part it has not.
  *
- *     precision, recall   fractions of the generated and of as many real images that the others cover
+ *     precision, recall   fractions of generated and of as many real images that the others cover
  *     memorisation        distance to the nearest training image, beside that of real images
- *     mmd, floor          of generated against real images, and of training against real: mean, 95 %
+ *     mmd, floor          of generated and of training images against real ones: mean, 95 %
  *     specks              images with a salt-and-pepper pixel, where 1 % of the real ones have one
  *     classes             by a classifier that is trained here, on the training images
  * docs/judge.md has the definitions. Images are brought to the sides and the pixel range that

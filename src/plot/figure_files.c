@@ -134,8 +134,7 @@ static hb_status write_prologue(const hb_figure *figure, hb_writer *writer, cons
         "fontscale 1.05 linewidth 1.4 pointscale 1.4 dashlength 1 background '#ffffff'\n",
         name, width, height, 2 * width, 2 * height, width / 96.0, height / 96.0, width, height,
         (int)(HB_ANIMATION_PAGE_SCALE * width), (int)(HB_ANIMATION_PAGE_SCALE * height)));
-    /* gnuplot would run a name that begins with <, and take -, + and $NAME for other things; ./ keeps
-     * every name a name */
+    /* gnuplot would run a name that begins with <, and take -, + and $NAME for other things */
     HB_TRY(hb_writer_printf(writer, "data = "));
     HB_TRY(write_quoted_after(writer, "./", csv_name));
     return hb_writer_printf(
