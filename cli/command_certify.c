@@ -6,10 +6,10 @@
  * the ones that `train` held out, found again from its seed, and then the others are its
  * training rows. Of a named set rows are drawn, and its exact score is known. The lines are the
  * library's (heatball/certify.h). */
+#include "command_train.h"
 #include "commands.h"
 #include "problem_options.h"
 #include "script_score.h"
-#include "train.h"
 
 #include <heatball/certify.h>
 #include <inttypes.h>

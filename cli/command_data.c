@@ -5,8 +5,8 @@
  *     show NAME      what is in a set; --plot: a picture
  *     export NAME    rows of numbers in a .npy or .csv file
  * NAME is a planar set (data_planar.c), a set of images, or a path to images (data_images.c). */
+#include "command_data.h"
 #include "commands.h"
-#include "data.h"
 #include "plot_path.h"
 #include "rows.h"
 

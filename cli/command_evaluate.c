@@ -4,8 +4,8 @@
  *                      ones (MMD, modes); likelihood of rows that it has not seen
  * A named set gives the exact score; of a file, the rows that `train` held out are found again
  * from the model's seed. What cannot be measured is null in the JSON, with the reason beside it. */
+#include "command_evaluate.h"
 #include "commands.h"
-#include "evaluate.h"
 #include "plot_path.h"
 #include "study.h"
 

@@ -5,8 +5,8 @@
  * chunks of CHUNK rows and streamed, so that memory does not grow with N; a picture keeps what
  * it shows. Everything that can be refused is refused before the first sample is made. A model
  * whose network gives 0 generates the Gaussian of its data. */
+#include "command_generate.h"
 #include "commands.h"
-#include "generate.h"
 #include "plot_path.h"
 #include "points.h"
 #include "report.h"

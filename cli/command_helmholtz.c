@@ -4,8 +4,8 @@
  * on a box, by hb_judge_helmholtz (docs/judge.md). A score is a gradient; what a network has of
  * the rotation is its error. Masses are shares of the sum of squares over the box: (-y, x) on a
  * square has the rotation mass 0.843465, because no gradient can flow round a corner. */
+#include "command_helmholtz.h"
 #include "commands.h"
-#include "helmholtz.h"
 #include "points.h"
 #include "report.h"
 

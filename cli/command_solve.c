@@ -3,9 +3,9 @@
  * The options make an hb_problem and settings, hb_solve does the rest, and solve_output.c shows
  * the columns. --method all calls hb_solve once for each method; what refuses is named with its
  * reason. The bistable drift x - x^3 from N(0,1) to t = 1 has ln u(0) = -1.396345. */
+#include "command_solve.h"
 #include "commands.h"
 #include "problem_options.h"
-#include "solve.h"
 
 #include <string.h>
 

@@ -6,11 +6,11 @@
  * that asked for neither removes it at its end. All files are opened for a moment before the
  * first step, so that a name that cannot be written is refused at once and not after hours.
  * Final losses are means over the last tenth of the log. */
+#include "command_train.h"
 #include "commands.h"
 #include "plot_path.h"
 #include "problem_options.h"
 #include "report.h"
-#include "train.h"
 
 #include <heatball/file.h>
 #include <heatball/team.h>

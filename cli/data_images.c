@@ -5,7 +5,7 @@
  *     show      number, size, mean and standard deviation of the pixels, images of each class;
  *               --plot: a grid with a class in each row, or the first images without labels
  * The training images of MNIST have mean 0.1307 and deviation 0.3081. */
-#include "data.h"
+#include "command_data.h"
 #include "points.h"
 #include "rows.h"
 

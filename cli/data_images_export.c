@@ -5,7 +5,7 @@
  * width) are the images again. The rows get their name only when the labels are written too. A
  * class is a number of the same kind as the pixels, as `heatball train --labels` reads it. A
  * .csv file has the columns x_1, x_2, .. and label. */
-#include "data.h"
+#include "command_data.h"
 #include "points.h"
 #include "report.h"
 #include "rows.h"

@@ -5,7 +5,7 @@
  * Sets are Gaussian mixtures, so that --tau gives the exact distribution under the OU or VE
  * process. Draw i is a function of (set, tau, seed, i) alone. The ring has variance 3.1394 along
  * both axes. */
-#include "data.h"
+#include "command_data.h"
 #include "plot_path.h"
 #include "report.h"
 #include "rows.h"

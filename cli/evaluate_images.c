@@ -10,8 +10,8 @@
  * the model keeps; a model of rows of a file keeps none, and then has square images of pixels
  * from 0 to 1. Files of images may be ordered (the first half of the test images of MNIST is
  * cleaner than the second), so real images are taken in a random order. */
-#include "data.h"
-#include "evaluate.h"
+#include "command_data.h"
+#include "command_evaluate.h"
 #include "rows.h"
 
 #include <heatball/classify.h>

@@ -6,7 +6,7 @@
  *     residual^2 = mean(R_i^2 - s_i^2),   error sd(R_i^2 - s_i^2)/(2 residual sqrt n)
  * since a squared estimate is too large by its variance. A model that solves the equation has 0; so
  * has one whose network gives 0, because the Gaussian reference is a solution. */
-#include "evaluate.h"
+#include "command_evaluate.h"
 
 #include <heatball/estimate.h>
 #include <math.h>

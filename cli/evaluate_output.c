@@ -4,7 +4,7 @@
  *     curl = mean curl_i,  error sqrt(sum se_i^2)/k;  residual^2 = mean R_i^2 (own or first radius)
  * Points at different tau are independent, so the errors add in squares; the error of R^2 is 2 R
  * se, or se^2 where R is 0 (evaluate_measure.c). */
-#include "evaluate.h"
+#include "command_evaluate.h"
 #include "rows.h"
 
 #include <inttypes.h>

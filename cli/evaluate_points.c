@@ -7,7 +7,7 @@
  *     a named set   exact draws of its distribution at tau
  *     a file        a z_0 + sqrt(b) noise, z_0 held out; OU: a = e^-tau, b = 1 - a^2; VE: 1, 2 tau
  *     a drift       the model's own reverse process, stopped at tau, in x itself */
-#include "evaluate.h"
+#include "command_evaluate.h"
 
 #include <heatball/generate.h>
 #include <heatball/random.h>

@@ -7,7 +7,7 @@
  * Real rows are fresh draws of a named set; of a file the held-out rows, and for the floor rows
  * of the training; where those are fewer than half of the held-out ones, these in two halves. A
  * model that is exact has mmd = floor up to chance and nll = nll_exact. */
-#include "evaluate.h"
+#include "command_evaluate.h"
 
 #include <heatball/generate.h>
 #include <math.h>

@@ -8,7 +8,7 @@
  * So a full disk, a wrong archive or an interrupt leaves what was there before; the directory of
  * step 2 is always removed, and one that a killed process left is removed by the next call. A
  * number to reproduce: train-images-idx3-ubyte has the sum ba891046...5776db. */
-#include "data.h"
+#include "command_data.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  * is the square around the samples with a MARGIN on each side and HEADROOM for the legend; WIDTH
  * and HEIGHT make lengths along both axes equal. Of 2000 normal samples in the plane the
  * outermost contour is near radius sqrt(2 ln 100) = 3.03. */
-#include "generate.h"
+#include "command_generate.h"
 #include "plot_path.h"
 #include "study.h"
 

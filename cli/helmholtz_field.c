@@ -7,7 +7,7 @@
  * default.
  *
  * A number to reproduce: the rigid rotation (-y, x) on a square has the rotation mass 0.843465. */
-#include "helmholtz.h"
+#include "command_helmholtz.h"
 #include "points.h"
 
 #include <heatball/file.h>

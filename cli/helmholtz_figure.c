@@ -7,7 +7,7 @@
  * transform leaves a ripple of alternating sign from point to point in the two parts; they are
  * drawn after the binomial average (1 2 1)/4 along both axes, which takes such a ripple away and
  * leaves what a picture can show. */
-#include "helmholtz.h"
+#include "command_helmholtz.h"
 #include "study.h"
 
 #include <math.h>

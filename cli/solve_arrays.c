@@ -6,7 +6,7 @@
  *                                   (times, points)   or (times, n_1, n_2, ..)
  *     score, score_se               the same with a last axis d
  * An axis of a mesh that is one number has n = 1. */
-#include "solve.h"
+#include "command_solve.h"
 
 #include <heatball/file.h>
 

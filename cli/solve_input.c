@@ -2,7 +2,7 @@
  *
  * Times are typed or those of the problem file. Trajectories are an array and its times; without
  * --path-times the n times are evenly from 0 to T: t_k = T k/(n-1), and T alone for n = 1. */
-#include "solve.h"
+#include "command_solve.h"
 
 #include <heatball/file.h>
 #include <math.h>

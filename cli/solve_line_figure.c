@@ -5,8 +5,8 @@
  * points with bars of two errors. Several times: the curves, or the points, of all times in one
  * picture, coloured by time; in an animation a frame for each time, all with the same axes.
  * Curves end where the bulk of their time ends (solve_scene.h), where several are shown. */
+#include "command_solve.h"
 #include "plot_path.h"
-#include "solve.h"
 #include "study.h"
 
 #include <math.h>

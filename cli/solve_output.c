@@ -4,8 +4,8 @@
  * and below it one line for each point whose errors cannot be trusted; such errors are inf in
  * the table and null in JSON. Several methods: the same lines for each of them, then a table for
  * each point with one row per method. */
+#include "command_solve.h"
 #include "rows.h"
-#include "solve.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -5,8 +5,8 @@
  * N_FRAME x N_FRAME points at each time, whose colours and contour lines have one scale, from 0
  * to the largest density of all times. A line of the score ends where its error is MOST_ERROR of
  * it. */
+#include "command_solve.h"
 #include "plot_path.h"
-#include "solve.h"
 #include "study.h"
 
 #include <math.h>

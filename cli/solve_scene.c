@@ -4,8 +4,8 @@
  * HB_SCENE_BULK of its largest value on a lattice of N_SEARCH points per axis over the grid's
  * box. Values come from the grid behind the solution (hb_solution_evaluate), which is not solved
  * again, and at time 0 from the initial density. */
+#include "command_solve.h"
 #include "plot_path.h"
-#include "solve.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
  * Both commands that need them, train and evaluate, split a file in the same way: the order is
  * hb_data_split(n, seed) with the seed of the training, the last floor(share n) rows are held out.
  * So `evaluate` finds again, from the model's seed, the rows that the model has never seen. */
-#include "data.h"
+#include "command_data.h"
+#include "command_train.h"
 #include "points.h"
-#include "train.h"
 
 #include <heatball/file.h>
 #include <limits.h>

@@ -5,9 +5,9 @@
  * the piece. A method without constraint has one panel, the others a second one with the scaled
  * residual. Zeros (a constraint that is still off) have no place on a logarithmic axis and are
  * left out. */
+#include "command_train.h"
 #include "plot_path.h"
 #include "study.h"
-#include "train.h"
 
 #include <math.h>
 #include <stdlib.h>

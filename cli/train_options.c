@@ -4,10 +4,10 @@
  * Kinds, ranges, defaults and most help are those of the library's table of settings
  * (hb_train_setting); here are the names and places. An option of one method is refused with
  * another one: a run that silently ignores half of its command line is worth nothing. */
+#include "command_train.h"
 #include "plot_path.h"
 #include "points.h"
 #include "problem_options.h"
-#include "train.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
-/* cli/train.h: the data of a training, the options of `heatball train`, and its figure. */
-#ifndef HB_CLI_TRAIN_H
-#define HB_CLI_TRAIN_H
+/* cli/command_train.h: the data of a training, the options of `heatball train`, and its figure. */
+#ifndef HB_CLI_COMMAND_TRAIN_H
+#define HB_CLI_COMMAND_TRAIN_H
 
-#include "data.h"
+#include "command_data.h"
 #include "session.h"
 
 #include <heatball/data.h>

@@ -1,6 +1,6 @@
-/* cli/data.h: the options of `heatball data`, and what it does with planar sets and with images. */
-#ifndef HB_CLI_DATA_H
-#define HB_CLI_DATA_H
+/* cli/command_data.h: the options of `heatball data`, and what it does with planar sets and with images. */
+#ifndef HB_CLI_COMMAND_DATA_H
+#define HB_CLI_COMMAND_DATA_H
 
 #include "session.h"
 

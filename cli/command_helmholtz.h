@@ -1,6 +1,6 @@
-/* cli/helmholtz.h: a planar field on a lattice, of a model's score or of a file, and its split. */
-#ifndef HB_CLI_HELMHOLTZ_H
-#define HB_CLI_HELMHOLTZ_H
+/* cli/command_helmholtz.h: a planar field on a lattice, of a model's score or of a file, and its split. */
+#ifndef HB_CLI_COMMAND_HELMHOLTZ_H
+#define HB_CLI_COMMAND_HELMHOLTZ_H
 
 #include "session.h"
 

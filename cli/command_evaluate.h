@@ -1,9 +1,9 @@
-/* cli/evaluate.h: what `heatball evaluate` measures of a model, and what it prints of it. */
-#ifndef HB_CLI_EVALUATE_H
-#define HB_CLI_EVALUATE_H
+/* cli/command_evaluate.h: what `heatball evaluate` measures of a model, and what it prints of it. */
+#ifndef HB_CLI_COMMAND_EVALUATE_H
+#define HB_CLI_COMMAND_EVALUATE_H
 
+#include "command_train.h"
 #include "session.h"
-#include "train.h"
 
 #include <heatball/generate.h>
 #include <heatball/judge.h>

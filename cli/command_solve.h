@@ -1,6 +1,6 @@
-/* cli/solve.h: what `heatball solve` reads, prints, writes and draws. */
-#ifndef HB_CLI_SOLVE_H
-#define HB_CLI_SOLVE_H
+/* cli/command_solve.h: what `heatball solve` reads, prints, writes and draws. */
+#ifndef HB_CLI_COMMAND_SOLVE_H
+#define HB_CLI_COMMAND_SOLVE_H
 
 #include "points.h"
 #include "session.h"

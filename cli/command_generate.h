@@ -1,6 +1,6 @@
-/* cli/generate.h: the pictures of `heatball generate`. */
-#ifndef HB_CLI_GENERATE_H
-#define HB_CLI_GENERATE_H
+/* cli/command_generate.h: the pictures of `heatball generate`. */
+#ifndef HB_CLI_COMMAND_GENERATE_H
+#define HB_CLI_COMMAND_GENERATE_H
 
 #include "session.h"
 
