@@ -178,8 +178,10 @@ static hb_status certify_draw_rows(certify_run *run)
 static hb_status certify_read_rows(certify_run *run)
 {
     const hb_certify_values *v = run->v;
-    const double share = run->script || v->score ? 1 : isnan(v->held_out) ? HELD_OUT : v->held_out;
-    HB_TRY(hb_train_data_read(run->session, v->data, NULL, share, run->info.seed, &run->data));
+    const double fraction = run->script || v->score ? 1
+                            : isnan(v->held_out)    ? HELD_OUT
+                                                    : v->held_out;
+    HB_TRY(hb_train_data_read(run->session, v->data, NULL, fraction, run->info.seed, &run->data));
     run->dim = run->data.dim;
     run->x = run->data.x + run->data.n * (size_t)run->dim;
     run->n = run->data.held;

@@ -1,4 +1,5 @@
-/* cli/command_data.h: the options of `heatball data`, and what it does with planar sets and with images. */
+/* cli/command_data.h: the options of `heatball data`, and what it does with planar sets and with
+ * images. */
 #ifndef HB_CLI_COMMAND_DATA_H
 #define HB_CLI_COMMAND_DATA_H
 

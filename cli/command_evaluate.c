@@ -22,7 +22,7 @@ typedef struct evaluate_values {
     const char *model, *data, *plot;
     hb_reals tau, radii;
     uint64_t draws, samples, seed;
-    double share, held_out;
+    double fraction, held_out;
     int json;
 } evaluate_values;
 
@@ -46,7 +46,7 @@ static const hb_option evaluate_options[] = {
     HB_OPTION(REALS, "radius", "LIST", radii,
               "radii of the heat balls of the residual, in the model's coordinates", .max = 1e6,
               .rules = HB_OPTION_ABOVE),
-    HB_OPTION(REAL, "radius-share", "F", share,
+    HB_OPTION(REAL, "radius-share", "F", fraction,
               "without --radius: fraction of the time from the model's smallest tau that a ball "
               "reaches back, r^2 = 4 pi F (tau - tau_min)",
               .max = 1, .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW, .fallback = "0.4"),
@@ -87,12 +87,12 @@ static hb_status evaluate_find_held_out(const evaluate_values *v, const hb_model
 static hb_status evaluate_read_data(hb_session *session, const evaluate_values *v,
                                     const hb_model_info *info, hb_train_data *out)
 {
-    const double share = isnan(v->held_out) ? HELD_OUT : v->held_out;
+    const double fraction = isnan(v->held_out) ? HELD_OUT : v->held_out;
     hb_status status;
     HB_REFUSE_IF(session, !hb_train_data_is_file(v->data) && !isnan(v->held_out),
                  "--held-out is for rows of a file; --data is %.80s", v->data);
     if (hb_train_data_is_file(v->data))
-        status = hb_train_data_read(session, v->data, NULL, share, info->seed, out);
+        status = hb_train_data_read(session, v->data, NULL, fraction, info->seed, out);
     else
         status = hb_train_data_named(session, v->data, 0, v->seed, out);
     HB_REFUSE_IF(session, status == HB_OK && out->dim != info->dim,
@@ -221,7 +221,7 @@ static hb_status plan_and_run(hb_session *session, const evaluate_values *v, hb_
                              .data = data,
                              .n_radii = v->radii.n,
                              .radii = v->radii.values,
-                             .share = v->share,
+                             .fraction = v->fraction,
                              .draws = v->draws,
                              .seed = v->seed,
                              .samples = (size_t)v->samples};

@@ -1,4 +1,5 @@
-/* cli/command_evaluate.h: what `heatball evaluate` measures of a model, and what it prints of it. */
+/* cli/command_evaluate.h: what `heatball evaluate` measures of a model, and what it prints of
+ * it. */
 #ifndef HB_CLI_COMMAND_EVALUATE_H
 #define HB_CLI_COMMAND_EVALUATE_H
 
@@ -16,8 +17,8 @@ typedef struct hb_evaluate_plan {
     const hb_train_data *data; /* a set without rows, or rows with some held out */
     size_t n_tau, n_radii;
     const double *tau;    // (n_tau)
-    const double *radii;  // (n_radii); none: one of `share` per tau
-    double share;         /* r^2 = 4 pi share (tau - tau_min) */
+    const double *radii;  // (n_radii); none: one of `fraction` per tau
+    double fraction;      /* r^2 = 4 pi fraction (tau - tau_min) */
     uint64_t draws, seed; /* of the score's error */
     size_t samples;       /* to generate; 0: none */
 } hb_evaluate_plan;
@@ -66,8 +67,8 @@ hb_status hb_evaluate_frame_create(hb_session *session, const hb_evaluate_plan *
 void hb_evaluate_frame_destroy(hb_evaluate_frame *frame);
 /* The model's score of z, as an hb_score_callback of a frame. */
 int hb_evaluate_frame_score(void *frame, size_t n, const double *z, double tau, double *score);
-/* z[n][dim]: draws of the law at tau: of the truth, of held-out rows with noise, or (a drift) by
- * the model itself. Draws of different `part` are independent. */
+/* z[n][dim]: draws of the distribution at tau: of the truth, of held-out rows with noise, or (a
+ * drift) by the model itself. Draws of different `part` are independent. */
 hb_status hb_evaluate_frame_points(hb_evaluate_frame *frame, double tau, uint64_t part, size_t n,
                                    double *z);
 /* Samples first .. of the model, x[n][dim]. A drift may need more steps than the settings have,

@@ -2,7 +2,7 @@
  *
  *     f - mean = f_1 + f_2,  f_1 = (d chi/dy, -d chi/dx) the rotation,  f_2 = grad phi the gradient
  * on a box, by hb_judge_helmholtz (docs/judge.md). A score is a gradient; what a network has of
- * the rotation is its error. Masses are shares of the sum of squares over the box: (-y, x) on a
+ * the rotation is its error. Masses are fractions of the sum of squares over the box: (-y, x) on a
  * square has the rotation mass 0.843465, because no gradient can flow round a corner. */
 #include "command_helmholtz.h"
 #include "commands.h"

@@ -1,4 +1,5 @@
-/* cli/command_helmholtz.h: a planar field on a lattice, of a model's score or of a file, and its split. */
+/* cli/command_helmholtz.h: a planar field on a lattice, of a model's score or of a file, and its
+ * split. */
 #ifndef HB_CLI_COMMAND_HELMHOLTZ_H
 #define HB_CLI_COMMAND_HELMHOLTZ_H
 
@@ -21,7 +22,7 @@ typedef struct hb_helmholtz_field {
     int has_model, head;                 /* head: hb_head of the model */
     double *field, *gradient, *rotation; // (ny, nx, 2); field owns the block
     double mean[2];                      /* field - mean = gradient + rotation */
-    double gradient_mass, rotation_mass; /* shares of the sum of their squares */
+    double gradient_mass, rotation_mass; /* fractions of the sum of their squares */
     double gradient_rms, rotation_rms;   /* root mean square lengths over the lattice */
     double rms;                          /* of field - mean */
 } hb_helmholtz_field;

@@ -224,10 +224,11 @@ static hb_status figure_add_draws(hb_figure *figure, const sample_values *v, siz
     }
     HB_TRY(hb_figure_series(figure, HB_STYLE_DOTS, 0, count, "draws", x, y, NULL, NULL));
     for (size_t i = 0; i <= CURVE; i++) {
-        const double t = 1 - sides * (double)i / CURVE, share = pow(sin(M_PI / 2 * t), 2);
-        const double square = share > 0 ? -2 * (v->dim + v->lift) * top * share * log(share) : 0;
+        const double t = 1 - sides * (double)i / CURVE, fraction = pow(sin(M_PI / 2 * t), 2);
+        const double square =
+            fraction > 0 ? -2 * (v->dim + v->lift) * top * fraction * log(fraction) : 0;
         x[i] = copysign(sqrt(fmax(square, 0)), t);
-        y[i] = top * share;
+        y[i] = top * fraction;
     }
     return hb_figure_series(figure, HB_STYLE_LINE, 1, CURVE + 1, "boundary", x, y, NULL, NULL);
 }

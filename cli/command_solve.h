@@ -69,8 +69,8 @@ hb_status hb_solve_write_npz(hb_session *session, const hb_points *points,
  * a film. */
 hb_status hb_solve_figure_check(hb_session *session, const char *path, int dim, int method,
                                 size_t n_times);
-/* Draws the solution over the bulk of the density and the points; the points are marked. Where
- * the solution has no grid, 1-D figures show the points with their errors, and those of the
+/* Draws the solution over the core region of the density and the points; the points are marked.
+ * Where the solution has no grid, 1-D figures show the points with their errors, and those of the
  * plane are refused, HB_ERROR_UNAVAILABLE. */
 hb_status hb_solve_figure_write(hb_session *session, const hb_problem *problem,
                                 const hb_points *points, const hb_solution *solution,
@@ -89,14 +89,14 @@ typedef struct hb_scene {
     hb_window window;
 } hb_scene;
 
-/* Values below this depth under the largest ln u are beyond the bulk. For a standard normal BULK
- * = 10 gives |x| < sqrt(20) = 4.5. */
-#define HB_SCENE_BULK 10.0
+/* Values below this depth under the largest ln u are beyond the core region. For a standard normal
+ * CORE = 10 gives |x| < sqrt(20) = 4.5. */
+#define HB_SCENE_CORE 10.0
 
 /* Whether values between the points are known at this time: from a grid, or at time 0 from the
  * initial density. */
 int hb_scene_is_known(const hb_scene *scene, size_t k);
-/* Sets the window of all times: the bulk of each, and the points. */
+/* Sets the window of all times: the core region of each, and the points. */
 hb_status hb_scene_find_window(hb_scene *scene);
 /* v, its gradient and their errors at x[n][dim] and time k; NaN outside the box of the grid. All
  * outputs are needed. */

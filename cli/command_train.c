@@ -70,13 +70,13 @@ static hb_status train_read_data(training *t)
                                    v->settings.seed, &t->data);
     }
     HB_REFUSE_IF(t->session, v->rows, "--rows is for a named set; --data is %.200s", v->data);
-    const double share = isnan(v->held_out) ? HELD_OUT : v->held_out;
+    const double fraction = isnan(v->held_out) ? HELD_OUT : v->held_out;
     const hb_status status =
-        hb_train_data_read(t->session, v->data, v->labels, share, v->settings.seed, &t->data);
+        hb_train_data_read(t->session, v->data, v->labels, fraction, v->settings.seed, &t->data);
     HB_REFUSE_IF(
         t->session, status == HB_OK && t->data.n < 2,
-        "--held-out is %g, which leaves %zu of %zu rows to train on; at least 2 are needed", share,
-        t->data.n, t->data.n + t->data.held);
+        "--held-out is %g, which leaves %zu of %zu rows to train on; at least 2 are needed",
+        fraction, t->data.n, t->data.n + t->data.held);
     return status;
 }
 

@@ -27,10 +27,10 @@ typedef struct hb_train_data {
 /* A set and `rows` draws of it, none held out (rows 0: the set alone). */
 hb_status hb_train_data_named(hb_session *session, const char *name, uint64_t rows, uint64_t seed,
                               hb_train_data *out);
-/* Rows of a .npy or .csv file in the order of hb_data_split(n, seed), floor(share n) of them
+/* Rows of a .npy or .csv file in the order of hb_data_split(n, seed), floor(fraction n) of them
  * held out; labels: a file or NULL. Wrong input is named by file, row and column. */
 hb_status hb_train_data_read(hb_session *session, const char *path, const char *labels,
-                             double share, uint64_t seed, hb_train_data *out);
+                             double fraction, uint64_t seed, hb_train_data *out);
 /* How many rows of this order a model was trained on: as many as have the mean and the scale
  * that it took from them, 0 for another file; -1: it took none. */
 hb_status hb_train_data_seen(const hb_train_data *data, const hb_model *model, long *seen);

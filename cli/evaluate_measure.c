@@ -1,7 +1,7 @@
 /* What a model is worth, measured.
  *
- * At each tau, in the model's coordinates: the error of its score by region (hb_judge_score;
- * needs the exact score), its curl mass and its parabolic residual over points of the law at
+ * At each tau, in the model's coordinates: the error of its score by region (hb_judge_score; needs
+ * the exact score), its curl mass and its parabolic residual over points of the distribution at
  * tau. With R_i the residual at point i and s_i its own error,
  *     residual^2 = mean(R_i^2 - s_i^2),   error sd(R_i^2 - s_i^2)/(2 residual sqrt n)
  * since a squared estimate is too large by its variance. A model that solves the equation has 0; so
@@ -86,7 +86,7 @@ static void residual_radii(const hb_evaluate_frame *f, double tau, hb_evaluate_r
 {
     const hb_evaluate_plan *p = f->plan;
     const size_t n = p->n_radii ? p->n_radii : 1;
-    const double own = sqrt(4 * M_PI * p->share * fmax(tau - f->info.tau_min, 0));
+    const double own = sqrt(4 * M_PI * p->fraction * fmax(tau - f->info.tau_min, 0));
     for (size_t k = 0; k < n; k++)
         out[k] = (hb_evaluate_residual){tau, p->n_radii ? p->radii[k] : own, NAN, NAN, NAN, NAN};
 }

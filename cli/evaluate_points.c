@@ -19,7 +19,7 @@
 static const uint64_t FRESH = UINT64_C(1) << 40, PART = UINT64_C(1) << 32;
 enum { NOISE_STREAM = 0x706f696e, DRIFT_STEPS = 200, MOST_STEPS = 100000, BATCH = 4096 };
 static const double LAST_TAU =
-    0.99; /* share of tau_max at which points of a drift are drawn at most */
+    0.99; /* fraction of tau_max at which points of a drift are drawn at most */
 
 static int is_plain(const hb_evaluate_frame *f)
 {

@@ -18,7 +18,8 @@
 #include <string.h>
 
 enum { N_DRAWS = 256, LEAST_SIDE = 8, LONGEST_SIDE = 4096 };
-static const double MARGIN = 0.1, LAST_TAU = 0.9; /* LAST_TAU: share of tau_max to draw at most */
+static const double MARGIN = 0.1,
+                    LAST_TAU = 0.9; /* LAST_TAU: fraction of tau_max to draw at most */
 
 static size_t count_of(const hb_helmholtz_field *f)
 {

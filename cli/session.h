@@ -76,7 +76,7 @@ const char *hb_session_message(const hb_session *session, hb_status status);
 /* From now on the command itself counts its work, in units such as "rows", with
  * hb_session_progress; the library's reports, which are about a part of it, are not shown. */
 void hb_session_count(hb_session *session, const char *what, const char *unit);
-/* Words that the line of progress has behind the share that is done. */
+/* Words that the line of progress has behind the fraction that is done. */
 void hb_session_detail(hb_session *session, const char *format, ...) HB_PRINTF(2, 3);
 /* HB_ERROR_INTERRUPTED after SIGINT, SIGTERM or SIGHUP. */
 hb_status hb_session_progress(hb_session *session, double done, double total);

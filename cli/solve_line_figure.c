@@ -4,7 +4,7 @@
  * and the asked points as markers; of a solution by sampling, which has no grid, the asked
  * points with bars of two errors. Several times: the curves, or the points, of all times in one
  * picture, coloured by time; in an animation a frame for each time, all with the same axes.
- * Curves end where the bulk of their time ends (solve_scene.h), where several are shown. */
+ * Curves end where the core region of their time ends (solve_scene.h), where several are shown. */
 #include "command_solve.h"
 #include "plot_path.h"
 #include "study.h"
@@ -37,7 +37,7 @@ static double finite_or_nan(double value)
 
 /* ---- numbers ---- */
 
-/* Leaves out what lies below the bulk. */
+/* Leaves out what lies below the core region. */
 static void line_cut(line *l)
 {
     double largest = -INFINITY;
@@ -45,7 +45,7 @@ static void line_cut(line *l)
         if (l->values[HB_COLUMN_LOG_DENSITY][i] > largest)
             largest = l->values[HB_COLUMN_LOG_DENSITY][i];
     for (int i = 0; i < N_LINE; i++) {
-        if (l->values[HB_COLUMN_LOG_DENSITY][i] >= largest - HB_SCENE_BULK) continue;
+        if (l->values[HB_COLUMN_LOG_DENSITY][i] >= largest - HB_SCENE_CORE) continue;
         l->values[HB_COLUMN_LOG_DENSITY][i] = l->values[HB_COLUMN_SCORE][i] = NAN;
     }
 }
@@ -66,7 +66,7 @@ static hb_status line_fill(const hb_scene *scene, size_t k, line *l)
     return status;
 }
 
-/* The y of an asked point at time k, and whether it is within the bulk of the curve that is
+/* The y of an asked point at time k, and whether it is within the core region of the curve that is
  * shown. */
 static double point_value(const hb_scene *scene, size_t k, hb_column column, size_t i)
 {
@@ -88,13 +88,13 @@ static hb_status line_draw_points(const hb_scene *scene, size_t k, hb_figure *fi
                                   hb_column column, const char *label, double *work)
 {
     const size_t n = scene->points->n;
-    const double bulk = largest_log(scene, k) - HB_SCENE_BULK;
+    const double core = largest_log(scene, k) - HB_SCENE_CORE;
     const int all = scene->n_times == 1 || column == HB_COLUMN_DENSITY;
     double *middle = work, *low = work + n, *high = work + 2 * n;
     for (size_t i = 0; i < n; i++) {
         const double y = point_value(scene, k, column, i);
         const double se = point_value(scene, k, (hb_column)(column + 1), i);
-        const int shown = all || point_value(scene, k, HB_COLUMN_LOG_DENSITY, i) >= bulk;
+        const int shown = all || point_value(scene, k, HB_COLUMN_LOG_DENSITY, i) >= core;
         middle[i] = shown ? finite_or_nan(y) : NAN;
         low[i] = isfinite(se) ? finite_or_nan(y - 2 * se) : middle[i];
         high[i] = isfinite(se) ? finite_or_nan(y + 2 * se) : middle[i];
@@ -156,11 +156,11 @@ static range range_of(const hb_scene *scene, hb_column column, const line *lines
 {
     range r = {INFINITY, -INFINITY};
     for (size_t k = 0; k < scene->n_times; k++) {
-        const double bulk = largest_log(scene, k) - HB_SCENE_BULK;
+        const double core = largest_log(scene, k) - HB_SCENE_CORE;
         if (lines[k].known)
             for (int i = 0; i < N_LINE; i++) range_include(&r, lines[k].values[column][i]);
         for (size_t i = 0; !lines[k].known && i < scene->points->n; i++)
-            if (point_value(scene, k, HB_COLUMN_LOG_DENSITY, i) >= bulk)
+            if (point_value(scene, k, HB_COLUMN_LOG_DENSITY, i) >= core)
                 range_include(&r, point_value(scene, k, column, i));
     }
     if (!(r.low <= r.high)) return (range){NAN, NAN};

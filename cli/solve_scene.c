@@ -1,7 +1,7 @@
 /* The window of a figure, and the values in it.
  *
- * The window holds the asked points and the bulk of every time, where ln u is within
- * HB_SCENE_BULK of its largest value on a lattice of N_SEARCH points per axis over the grid's
+ * The window holds the asked points and the core region of every time, where ln u is within
+ * HB_SCENE_CORE of its largest value on a lattice of N_SEARCH points per axis over the grid's
  * box. Values come from the grid behind the solution (hb_solution_evaluate), which is not solved
  * again, and at time 0 from the initial density. */
 #include "command_solve.h"
@@ -98,8 +98,8 @@ static void widen(int dim, const hb_window *by, hb_window *w)
     }
 }
 
-/* The part of the box where v is within the bulk, and a step beyond. */
-static void shrink_to_bulk(int dim, int count, const double *x, const double *v, hb_window *w)
+/* The part of the box where v is within the core region, and a step beyond. */
+static void scene_shrink(int dim, int count, const double *x, const double *v, hb_window *w)
 {
     double largest = -INFINITY;
     for (int k = 0; k < count; k++) largest = fmax(largest, v[k]);
@@ -107,7 +107,7 @@ static void shrink_to_bulk(int dim, int count, const double *x, const double *v,
         const double step = (w->high[axis] - w->low[axis]) / (N_SEARCH - 1);
         double low = INFINITY, high = -INFINITY;
         for (int k = 0; k < count; k++) {
-            if (!(v[k] > largest - HB_SCENE_BULK)) continue;
+            if (!(v[k] > largest - HB_SCENE_CORE)) continue;
             low = fmin(low, x[k * dim + axis]);
             high = fmax(high, x[k * dim + axis]);
         }
@@ -117,8 +117,8 @@ static void shrink_to_bulk(int dim, int count, const double *x, const double *v,
     }
 }
 
-/* The bulk of time k; *box becomes the box that it lies in. */
-static hb_status find_bulk(const hb_scene *scene, size_t k, hb_window *box, hb_window *bulk)
+/* The core region of time k; *box becomes the box that it lies in. */
+static hb_status scene_find_core(const hb_scene *scene, size_t k, hb_window *box, hb_window *core)
 {
     const int dim = scene->points->dim, count = dim == 1 ? N_SEARCH : N_SEARCH * N_SEARCH;
     const size_t n = (size_t)count, d = (size_t)dim;
@@ -129,7 +129,7 @@ static hb_status find_bulk(const hb_scene *scene, size_t k, hb_window *box, hb_w
     if (status != HB_OK) return status;
     memcpy(box->low, low, d * sizeof *low);
     memcpy(box->high, high, d * sizeof *high);
-    *bulk = *box;
+    *core = *box;
     if (!grid) return HB_OK; /* it is one already */
     double *x =
         malloc(n * (2 + 3 * d) * sizeof *x); // x, score, its error (n, dim), v, its error (n)
@@ -138,7 +138,7 @@ static hb_status find_bulk(const hb_scene *scene, size_t k, hb_window *box, hb_w
     for (int i = 0; i < count; i++)
         hb_scene_lattice_point(box, dim, N_SEARCH, i, x + (size_t)i * d);
     status = hb_scene_evaluate(scene, k, n, x, v, v_se, score, score_se);
-    if (status == HB_OK) shrink_to_bulk(dim, count, x, v, bulk);
+    if (status == HB_OK) scene_shrink(dim, count, x, v, core);
     free(x);
     return status;
 }
@@ -169,13 +169,13 @@ hb_status hb_scene_find_window(hb_scene *scene)
     int grids = 0;
     *w = NOWHERE;
     for (size_t k = 0; k < scene->n_times; k++) {
-        hb_window box, bulk;
+        hb_window box, core;
         if (!hb_scene_is_known(scene, k)) continue;
-        const hb_status status = find_bulk(scene, k, &box, &bulk);
+        const hb_status status = scene_find_core(scene, k, &box, &core);
         if (status != HB_OK) return status;
         grids += hb_solution_time(scene->solution, k) > 0;
         widen(dim, &box, &boxes);
-        widen(dim, &bulk, w);
+        widen(dim, &core, w);
     }
     include_points(scene->points, grids > 0 ? &boxes : NULL, w);
     if (!(w->low[0] < w->high[0])) /* one point */

@@ -1,8 +1,8 @@
 /* The data of a training: draws of a named set, or rows of a file in an order of their own.
  *
  * Both commands that need them, train and evaluate, split a file in the same way: the order is
- * hb_data_split(n, seed) with the seed of the training, the last floor(share n) rows are held out.
- * So `evaluate` finds again, from the model's seed, the rows that the model has never seen. */
+ * hb_data_split(n, seed) with the seed of the training, the last floor(fraction n) rows are held
+ * out. So `evaluate` finds again, from the model's seed, the rows that the model has never seen. */
 #include "command_data.h"
 #include "command_train.h"
 #include "points.h"
@@ -86,7 +86,7 @@ static hb_status permute(hb_context *context, uint64_t seed, size_t n, size_t di
 }
 
 hb_status hb_train_data_read(hb_session *session, const char *path, const char *labels,
-                             double share, uint64_t seed, hb_train_data *out)
+                             double fraction, uint64_t seed, hb_train_data *out)
 {
     hb_context *context = hb_session_context(session);
     size_t n = 0;
@@ -101,7 +101,7 @@ hb_status hb_train_data_read(hb_session *session, const char *path, const char *
             classes ? read_labels(session, labels, n, classes, &out->classes) : HB_ERROR_MEMORY;
     }
     if (status == HB_OK) status = permute(context, seed, n, (size_t)out->dim, x, classes, out);
-    out->held = (size_t)floor(share * (double)n);
+    out->held = (size_t)floor(fraction * (double)n);
     out->n = n - out->held;
     free(classes);
     hb_context_release(context, x);

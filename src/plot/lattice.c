@@ -90,9 +90,9 @@ static void contours_of_cell(const hb_lattice *lattice, const double f[4], int i
         const int next = (k + 1) % 4;
         if (!isfinite(f[k]) || !isfinite(f[next])) return;
         if ((f[k] > level) == (f[next] > level)) continue;
-        const double share = (level - f[k]) / (f[next] - f[k]);
-        crossing[n][0] = x_of(lattice, i + di[k] + share * (di[next] - di[k]));
-        crossing[n][1] = y_of(lattice, j + dj[k] + share * (dj[next] - dj[k]));
+        const double fraction = (level - f[k]) / (f[next] - f[k]);
+        crossing[n][0] = x_of(lattice, i + di[k] + fraction * (di[next] - di[k]));
+        crossing[n][1] = y_of(lattice, j + dj[k] + fraction * (dj[next] - dj[k]));
         n++;
     }
     if (n == 2) contours_add(out, crossing[0], crossing[1]);

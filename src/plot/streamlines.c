@@ -60,10 +60,10 @@ static int stream_direction(const stream *s, const double p[2], double sign, dou
 
 static int runge_kutta_step(const stream *s, double sign, double p[2])
 {
-    static const double shares[] = {0, 0.5, 0.5, 1}, weights[] = {1, 2, 2, 1};
+    static const double stages[] = {0, 0.5, 0.5, 1}, weights[] = {1, 2, 2, 1};
     double k[2] = {0, 0}, sum[2] = {0, 0};
     for (int stage = 0; stage < 4; stage++) {
-        const double q[] = {p[0] + shares[stage] * STEP * k[0], p[1] + shares[stage] * STEP * k[1]};
+        const double q[] = {p[0] + stages[stage] * STEP * k[0], p[1] + stages[stage] * STEP * k[1]};
         if (!stream_direction(s, q, sign, k)) return 0;
         for (int c = 0; c < 2; c++) sum[c] += weights[stage] * k[c];
     }
