@@ -1,11 +1,11 @@
-/* A film as one page: the frames are PNG pictures of 256 colours, written into it by base64 (RFC 4648), and a few lines of
- * script move between them. Nothing is fetched from anywhere.
+/* An animation as one page: the frames are PNG pictures of 256 colours, written into it by base64
+ * (RFC 4648), and a few lines of script move between them. Nothing is fetched from anywhere.
  *
- * Keys: blank plays and stops, the arrows step, Home and End go to the ends. Without script the first frame is
- * there. A number to reproduce: base64 of "Man" is TWFu. */
+ * Keys: blank plays and stops, the arrows step, Home and End go to the ends. Without script the
+ * first frame is there. A number to reproduce: base64 of "Man" is TWFu. */
 #include "base/context.h"
 #include "base/memory.h"
-#include "plot/film.h"
+#include "plot/animation.h"
 
 #include <png.h>
 #include <string.h>
@@ -84,23 +84,24 @@ static hb_status write_base64(hb_writer *writer, size_t n, const unsigned char *
 }
 
 /* One frame as a PNG of indices, then base64. */
-static hb_status write_picture(const hb_film *film, size_t k, hb_writer *writer)
+static hb_status write_picture(const hb_animation *animation, size_t k, hb_writer *writer)
 {
-    const unsigned char *pixels = film->pixels + k * (size_t)film->width * (size_t)film->height;
+    const unsigned char *pixels =
+        animation->pixels + k * (size_t)animation->width * (size_t)animation->height;
     png_image image = {.version = PNG_IMAGE_VERSION,
-                       .width = (png_uint_32)film->width,
-                       .height = (png_uint_32)film->height,
+                       .width = (png_uint_32)animation->width,
+                       .height = (png_uint_32)animation->height,
                        .format = PNG_FORMAT_RGB_COLORMAP,
-                       .colormap_entries = HB_FILM_COLORS};
+                       .colormap_entries = HB_ANIMATION_COLORS};
     png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
     void *memory;
-    HB_TRY(hb_allocate(film->context, size, 1, &memory));
+    HB_TRY(hb_allocate(animation->context, size, 1, &memory));
     hb_status status = HB_OK;
-    if (!png_image_write_to_memory(&image, memory, &size, 0, pixels, 0, film->colors))
-        status = hb_fail(film->context, HB_ERROR_MEMORY, "libpng cannot make a frame: %.100s",
+    if (!png_image_write_to_memory(&image, memory, &size, 0, pixels, 0, animation->colors))
+        status = hb_fail(animation->context, HB_ERROR_MEMORY, "libpng cannot make a frame: %.100s",
                          image.message);
     if (status == HB_OK) status = write_base64(writer, size, memory);
-    hb_release(film->context, memory);
+    hb_release(animation->context, memory);
     return status;
 }
 
@@ -114,21 +115,22 @@ static hb_status write_text(hb_writer *writer, const char *text)
     return HB_OK;
 }
 
-static hb_status write_frames(const hb_film *film, int delay, hb_writer *writer)
+static hb_status write_frames(const hb_animation *animation, int delay, hb_writer *writer)
 {
     HB_TRY(hb_writer_printf(writer, "<script>\nconst delay = %d;\nconst times = [", 10 * delay));
-    for (size_t k = 0; k < film->n; k++)
-        HB_TRY(hb_writer_printf(writer, "%s%.9g", k ? ", " : "", film->times[k]));
+    for (size_t k = 0; k < animation->n; k++)
+        HB_TRY(hb_writer_printf(writer, "%s%.9g", k ? ", " : "", animation->times[k]));
     HB_TRY(hb_writer_printf(writer, "];\nconst frames = [\n"));
-    for (size_t k = 0; k < film->n; k++) {
+    for (size_t k = 0; k < animation->n; k++) {
         HB_TRY(hb_writer_printf(writer, "'"));
-        HB_TRY(write_picture(film, k, writer));
+        HB_TRY(write_picture(animation, k, writer));
         HB_TRY(hb_writer_printf(writer, "',\n"));
     }
     return hb_writer_printf(writer, "];\n%s</script>\n", SCRIPT);
 }
 
-hb_status hb_film_write_html(const hb_film *film, const char *title, int delay, hb_writer *writer)
+hb_status hb_animation_write_html(const hb_animation *animation, const char *title, int delay,
+                                  hb_writer *writer)
 {
     HB_TRY(hb_writer_printf(
         writer, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>"));
@@ -138,8 +140,8 @@ hb_status hb_film_write_html(const hb_film *film, const char *title, int delay, 
     HB_TRY(hb_writer_printf(writer,
                             "</h1>\n<img id=\"film\" style=\"max-width: min(100%%, %dpx)\" "
                             "alt=\"frame\">\n",
-                            (int)(film->width / HB_FILM_PAGE_SCALE)));
+                            (int)(animation->width / HB_ANIMATION_PAGE_SCALE)));
     HB_TRY(hb_writer_printf(writer, "%s", CONTROLS));
-    HB_TRY(write_frames(film, delay, writer));
+    HB_TRY(write_frames(animation, delay, writer));
     return hb_writer_printf(writer, "</body>\n</html>\n");
 }

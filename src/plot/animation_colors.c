@@ -1,15 +1,16 @@
-/* 256 colours for all frames of a film, by median cut, on colours of 7 bits per channel.
+/* 256 colours for all frames of an animation, by median cut, on colours of 7 bits per channel.
  *
- * The box of all colours that occur is cut, again and again the box whose colours vary the most, at the mean of its
- * longest side; sum of squares = n (E c^2 - (E c)^2). Each box becomes the mean of its colours, and a colour goes
- * to the nearest of these. P. Heckbert, Color image quantization for frame buffer display, SIGGRAPH 1982. A picture
- * of at most 256 such colours loses nothing beyond the 7 bits; white stays white, 255. */
-#include "plot/film.h"
+ * The box of all colours that occur is cut, again and again the box whose colours vary the most, at
+ * the mean of its longest side; sum of squares = n (E c^2 - (E c)^2). Each box becomes the mean of
+ * its colours, and a colour goes to the nearest of these. P. Heckbert, Color image quantization for
+ * frame buffer display, SIGGRAPH 1982. A picture of at most 256 such colours loses nothing beyond
+ * the 7 bits; white stays white, 255. */
+#include "plot/animation.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { SIDE = 1 << HB_FILM_BITS };
+enum { SIDE = 1 << HB_ANIMATION_BITS };
 
 typedef struct color_box {
     int low[3], high[3]; /* both inclusive */
@@ -18,11 +19,12 @@ typedef struct color_box {
 
 static int bin_of(const unsigned char *rgb)
 {
-    const int cut = 8 - HB_FILM_BITS;
-    return ((rgb[0] >> cut) << HB_FILM_BITS | rgb[1] >> cut) << HB_FILM_BITS | rgb[2] >> cut;
+    const int cut = 8 - HB_ANIMATION_BITS;
+    return ((rgb[0] >> cut) << HB_ANIMATION_BITS | rgb[1] >> cut) << HB_ANIMATION_BITS |
+           rgb[2] >> cut;
 }
 
-void hb_film_count(size_t n_pixels, const unsigned char *rgb, uint32_t *count)
+void hb_animation_count(size_t n_pixels, const unsigned char *rgb, uint32_t *count)
 {
     for (size_t i = 0; i < n_pixels; i++) {
         uint32_t *bin = &count[bin_of(rgb + 3 * i)];
@@ -43,7 +45,8 @@ static void measure(const uint32_t *count, color_box *box)
     for (int r = box->low[0]; r <= box->high[0]; r++)
         for (int g = box->low[1]; g <= box->high[1]; g++)
             for (int b = box->low[2]; b <= box->high[2]; b++) {
-                const double w = weight_of(count[(r << HB_FILM_BITS | g) << HB_FILM_BITS | b]);
+                const double w =
+                    weight_of(count[(r << HB_ANIMATION_BITS | g) << HB_ANIMATION_BITS | b]);
                 const int c[3] = {r, g, b};
                 box->weight += w;
                 for (int k = 0; k < 3; k++) {
@@ -84,7 +87,7 @@ static double as_byte(double value)
     return value * 255 / (SIDE - 1);
 }
 
-static int nearest_color(int n, unsigned char colors[HB_FILM_COLORS][3], const double *c)
+static int nearest_color(int n, unsigned char colors[HB_ANIMATION_COLORS][3], const double *c)
 {
     int best = 0;
     double least = INFINITY;
@@ -96,13 +99,13 @@ static int nearest_color(int n, unsigned char colors[HB_FILM_COLORS][3], const d
     return best;
 }
 
-void hb_film_choose(const uint32_t *count, unsigned char colors[HB_FILM_COLORS][3],
-                    unsigned char *nearest)
+void hb_animation_choose(const uint32_t *count, unsigned char colors[HB_ANIMATION_COLORS][3],
+                         unsigned char *nearest)
 {
-    color_box boxes[HB_FILM_COLORS] = {{.low = {0}, .high = {SIDE - 1, SIDE - 1, SIDE - 1}}};
+    color_box boxes[HB_ANIMATION_COLORS] = {{.low = {0}, .high = {SIDE - 1, SIDE - 1, SIDE - 1}}};
     int n = 1;
     measure(count, &boxes[0]);
-    while (n < HB_FILM_COLORS) {
+    while (n < HB_ANIMATION_COLORS) {
         int most = 0;
         for (int k = 1; k < n; k++)
             if (boxes[k].spread[widest(&boxes[k])] > boxes[most].spread[widest(&boxes[most])])
@@ -110,18 +113,18 @@ void hb_film_choose(const uint32_t *count, unsigned char colors[HB_FILM_COLORS][
         if (!(boxes[most].spread[widest(&boxes[most])] > 1e-9)) break;
         cut(count, &boxes[most], &boxes[n++]);
     }
-    memset(colors, 0, HB_FILM_COLORS * 3);
+    memset(colors, 0, HB_ANIMATION_COLORS * 3);
     for (int k = 0; k < n; k++)
         for (int a = 0; a < 3; a++) colors[k][a] = (unsigned char)lround(as_byte(boxes[k].mean[a]));
-    for (int i = 0; i < HB_FILM_BINS; i++) {
-        const double c[3] = {as_byte(i >> 2 * HB_FILM_BITS),
-                             as_byte(i >> HB_FILM_BITS & (SIDE - 1)), as_byte(i & (SIDE - 1))};
+    for (int i = 0; i < HB_ANIMATION_BINS; i++) {
+        const double c[3] = {as_byte(i >> 2 * HB_ANIMATION_BITS),
+                             as_byte(i >> HB_ANIMATION_BITS & (SIDE - 1)), as_byte(i & (SIDE - 1))};
         if (count[i]) nearest[i] = (unsigned char)nearest_color(n, colors, c);
     }
 }
 
-void hb_film_index(size_t n_pixels, const unsigned char *rgb, const unsigned char *nearest,
-                   unsigned char *out)
+void hb_animation_index(size_t n_pixels, const unsigned char *rgb, const unsigned char *nearest,
+                        unsigned char *out)
 {
     for (size_t i = 0; i < n_pixels; i++) out[i] = nearest[bin_of(rgb + 3 * i)];
 }

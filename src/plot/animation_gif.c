@@ -2,12 +2,12 @@
  *
  *     header, size, table of 256 colours, loop for ever
  *     for each frame   its delay, its place, then the indices by LZW in blocks of up to 255 bytes
- * A frame after the first holds only the rectangle that differs from the one before. LZW begins with codes of 9 bits, clear
- * is 256 and end 257; codes grow to 12 bits, and then the table begins anew. A number to reproduce: the file
- * begins with "GIF89a" and ends with 3b. */
+ * A frame after the first holds only the rectangle that differs from the one before. LZW begins
+ * with codes of 9 bits, clear is 256 and end 257; codes grow to 12 bits, and then the table begins
+ * anew. A number to reproduce: the file begins with "GIF89a" and ends with 3b. */
 #include "base/context.h"
 #include "base/memory.h"
-#include "plot/film.h"
+#include "plot/animation.h"
 
 #include <string.h>
 
@@ -63,7 +63,7 @@ typedef struct rectangle {
     int left, top, width, height;
 } rectangle;
 
-static hb_status compress(lzw *z, const hb_film *film, const unsigned char *frame,
+static hb_status compress(lzw *z, const hb_animation *animation, const unsigned char *frame,
                           const rectangle *r)
 {
     int prefix = -1;
@@ -71,7 +71,7 @@ static hb_status compress(lzw *z, const hb_film *film, const unsigned char *fram
     clear_table(z);
     for (int y = r->top; y < r->top + r->height; y++)
         for (int x = r->left; x < r->left + r->width; x++) {
-            const int byte = frame[(size_t)y * (size_t)film->width + (size_t)x];
+            const int byte = frame[(size_t)y * (size_t)animation->width + (size_t)x];
             const int longer = prefix < 0 ? byte : z->longer[prefix][byte];
             if (prefix >= 0 && longer == 0) {
                 put_code(z, prefix);
@@ -97,27 +97,27 @@ static void put_short(unsigned char *out, int value)
     out[1] = (unsigned char)(value >> 8);
 }
 
-static hb_status write_head(const hb_film *film, hb_writer *writer)
+static hb_status write_head(const hb_animation *animation, hb_writer *writer)
 {
     static const unsigned char loop[] = "\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0";
     unsigned char head[13] = "GIF89a";
-    put_short(head + 6, film->width);
-    put_short(head + 8, film->height);
+    put_short(head + 6, animation->width);
+    put_short(head + 8, animation->height);
     head[10] = 0xf7; /* a table of 256 colours */
     HB_TRY(hb_writer_write(writer, sizeof head, head));
-    HB_TRY(hb_writer_write(writer, sizeof film->colors, film->colors));
+    HB_TRY(hb_writer_write(writer, sizeof animation->colors, animation->colors));
     return hb_writer_write(writer, sizeof loop, loop); /* its last byte 0 ends it */
 }
 
 /* Where the frame differs from the one before; one pixel when it does not. */
-static rectangle changed(const hb_film *film, size_t k)
+static rectangle changed(const hb_animation *animation, size_t k)
 {
-    const size_t w = (size_t)film->width, size = w * (size_t)film->height;
-    const unsigned char *now = film->pixels + k * size, *before = now - size;
-    if (k == 0) return (rectangle){0, 0, film->width, film->height};
-    int left = film->width, right = -1, top = film->height, bottom = -1;
-    for (int y = 0; y < film->height; y++)
-        for (int x = 0; x < film->width; x++) {
+    const size_t w = (size_t)animation->width, size = w * (size_t)animation->height;
+    const unsigned char *now = animation->pixels + k * size, *before = now - size;
+    if (k == 0) return (rectangle){0, 0, animation->width, animation->height};
+    int left = animation->width, right = -1, top = animation->height, bottom = -1;
+    for (int y = 0; y < animation->height; y++)
+        for (int x = 0; x < animation->width; x++) {
             const size_t i = (size_t)y * w + (size_t)x;
             if (now[i] == before[i]) continue;
             left = x < left ? x : left;
@@ -129,12 +129,13 @@ static rectangle changed(const hb_film *film, size_t k)
     return (rectangle){left, top, right - left + 1, bottom - top + 1};
 }
 
-static hb_status write_frame(const hb_film *film, size_t k, int delay, hb_writer *writer, lzw *z)
+static hb_status write_frame(const hb_animation *animation, size_t k, int delay, hb_writer *writer,
+                             lzw *z)
 {
-    const size_t size = (size_t)film->width * (size_t)film->height;
-    const rectangle r = changed(film, k);
+    const size_t size = (size_t)animation->width * (size_t)animation->height;
+    const rectangle r = changed(animation, k);
     unsigned char head[19] = {0x21, 0xf9, 4, 4, 0, 0, 0, 0, 0x2c};
-    put_short(head + 4, k + 1 == film->n ? delay + HOLD : delay);
+    put_short(head + 4, k + 1 == animation->n ? delay + HOLD : delay);
     put_short(head + 9, r.left);
     put_short(head + 11, r.top);
     put_short(head + 13, r.width);
@@ -143,17 +144,17 @@ static hb_status write_frame(const hb_film *film, size_t k, int delay, hb_writer
     HB_TRY(hb_writer_write(writer, sizeof head, head));
     memset(z, 0, sizeof *z);
     z->writer = writer;
-    HB_TRY(compress(z, film, film->pixels + k * size, &r));
+    HB_TRY(compress(z, animation, animation->pixels + k * size, &r));
     return hb_writer_write(writer, 1, "");
 }
 
-hb_status hb_film_write_gif(const hb_film *film, int delay, hb_writer *writer)
+hb_status hb_animation_write_gif(const hb_animation *animation, int delay, hb_writer *writer)
 {
     void *memory;
-    HB_TRY(hb_allocate(film->context, 1, sizeof(lzw), &memory));
-    hb_status status = write_head(film, writer);
-    for (size_t k = 0; k < film->n && status == HB_OK; k++)
-        status = write_frame(film, k, delay, writer, memory);
-    hb_release(film->context, memory);
+    HB_TRY(hb_allocate(animation->context, 1, sizeof(lzw), &memory));
+    hb_status status = write_head(animation, writer);
+    for (size_t k = 0; k < animation->n && status == HB_OK; k++)
+        status = write_frame(animation, k, delay, writer, memory);
+    hb_release(animation->context, memory);
     return status == HB_OK ? hb_writer_write(writer, 1, "\x3b") : status;
 }

@@ -1,9 +1,12 @@
-/* Films: each frame is a figure, drawn by gnuplot as a PNG in a directory of its own for temporary files ($TMPDIR, else
- * /tmp), which is removed afterwards; the pixels of all frames get one table of colours (film_colors.c) and become a .gif (film_gif.c) or a page
- * (film_html.c). The numbers of all frames are written first, so that they are safe when gnuplot is missing.
+/* Animations: each frame is a figure, drawn by gnuplot as a PNG in a directory of its own for
+ * temporary files ($TMPDIR, else /tmp), which is removed afterwards; the pixels of all frames get
+ * one table of colours (animation_colors.c) and become a .gif (animation_gif.c) or a page
+ * (animation_html.c). The numbers of all frames are written first, so that they are safe when
+ * gnuplot is missing.
  *
- * A film takes about SECONDS, with frames of LEAST_DELAY to MOST_DELAY hundredths of a second: 20 frames have 30 each. */
-#include "plot/film.h"
+ * An animation takes about SECONDS, with frames of LEAST_DELAY to MOST_DELAY hundredths of a
+ * second: 20 frames have 30 each. */
+#include "plot/animation.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/team_tasks.h"
@@ -31,8 +34,8 @@ static int ends_in(const char *path, const char *end)
     return length > tail && strcmp(path + length - tail, end) == 0;
 }
 
-static hb_status check(hb_context *context, size_t n, hb_figure **frames, const double *times,
-                       const char *path)
+static hb_status animation_check(hb_context *context, size_t n, hb_figure **frames,
+                                 const double *times, const char *path)
 {
     HB_CHECK(context, frames && times && path && n >= 1 && n <= MOST_FRAMES, HB_ERROR_ARGUMENT,
              "an animation has %zu frames; it must have 1 to %d, their times and a path", n,
@@ -61,8 +64,8 @@ static hb_status write_numbers(size_t n, hb_figure **frames, const double *times
     return HB_OK;
 }
 
-static hb_status keep_numbers(hb_context *context, size_t n, hb_figure **frames,
-                              const double *times, const char *path)
+static hb_status animation_keep_numbers(hb_context *context, size_t n, hb_figure **frames,
+                                        const double *times, const char *path)
 {
     char beside[PATH];
     hb_writer *writer;
@@ -99,7 +102,8 @@ static hb_status read_png(hb_context *context, const char *path, int *width, int
 }
 
 /* The frame's picture: directory/frame.png; its numbers and script go again at once. */
-static hb_status draw_frame(const hb_figure *figure, const char *format, const char *directory)
+static hb_status animation_draw_frame(const hb_figure *figure, const char *format,
+                                      const char *directory)
 {
     char csv[INSIDE], script[INSIDE], picture[INSIDE];
     snprintf(csv, sizeof csv, "%s/frame.plot.csv", directory);
@@ -115,69 +119,71 @@ static hb_status draw_frame(const hb_figure *figure, const char *format, const c
 }
 
 /* Red, green and blue of all frames, and how often each colour occurs. */
-static hb_status read_frame(hb_film *film, const char *directory, size_t k, unsigned char **all,
-                            uint32_t *count)
+static hb_status animation_read_frame(hb_animation *animation, const char *directory, size_t k,
+                                      unsigned char **all, uint32_t *count)
 {
     char picture[INSIDE];
     int width, height;
     unsigned char *rgb;
     snprintf(picture, sizeof picture, "%s/frame.png", directory);
-    const hb_status status = read_png(film->context, picture, &width, &height, &rgb);
+    const hb_status status = read_png(animation->context, picture, &width, &height, &rgb);
     unlink(picture);
     HB_TRY(status);
     const size_t size = 3 * (size_t)width * (size_t)height;
     void *memory = *all;
     hb_status fits = HB_OK;
     if (k == 0) {
-        film->width = width;
-        film->height = height;
-        fits = hb_allocate(film->context, film->n, size, &memory);
+        animation->width = width;
+        animation->height = height;
+        fits = hb_allocate(animation->context, animation->n, size, &memory);
         *all = fits == HB_OK ? memory : NULL;
-    } else if (width != film->width || height != film->height) {
-        fits = hb_fail(film->context, HB_ERROR_FILE, "frame %zu came out in another size", k + 1);
+    } else if (width != animation->width || height != animation->height) {
+        fits =
+            hb_fail(animation->context, HB_ERROR_FILE, "frame %zu came out in another size", k + 1);
     }
     if (fits == HB_OK) {
         memcpy(*all + k * size, rgb, size);
-        hb_film_count(size / 3, rgb, count);
+        hb_animation_count(size / 3, rgb, count);
     }
-    hb_release(film->context, rgb);
+    hb_release(animation->context, rgb);
     return fits;
 }
 
-static hb_status draw_frames(hb_film *film, hb_figure **frames, const char *directory,
-                             unsigned char **all, uint32_t *count)
+static hb_status animation_draw_frames(hb_animation *animation, hb_figure **frames,
+                                       const char *directory, unsigned char **all, uint32_t *count)
 {
-    for (size_t k = 0; k < film->n; k++) {
-        HB_TRY(draw_frame(frames[k], film->format, directory));
-        HB_TRY(read_frame(film, directory, k, all, count));
-        HB_TRY(hb_progress(film->context, "frames", (double)(k + 1), (double)film->n));
+    for (size_t k = 0; k < animation->n; k++) {
+        HB_TRY(animation_draw_frame(frames[k], animation->format, directory));
+        HB_TRY(animation_read_frame(animation, directory, k, all, count));
+        HB_TRY(hb_progress(animation->context, "frames", (double)(k + 1), (double)animation->n));
     }
     return HB_OK;
 }
 
-static hb_status make_pixels(hb_film *film, hb_figure **frames, const char *directory)
+static hb_status animation_make_pixels(hb_animation *animation, hb_figure **frames,
+                                       const char *directory)
 {
     unsigned char *all = NULL, *nearest;
     uint32_t *count;
     hb_workspace work;
     void *memory;
-    HB_TRY(HB_WORKSPACE(film->context, &work, HB_ARRAY(count, HB_FILM_BINS),
-                        HB_ARRAY(nearest, HB_FILM_BINS)));
-    memset(count, 0, HB_FILM_BINS * sizeof *count);
-    hb_status status = draw_frames(film, frames, directory, &all, count);
-    const size_t size = film->n * (size_t)film->width * (size_t)film->height;
-    if (status == HB_OK) status = hb_allocate(film->context, size, 1, &memory);
+    HB_TRY(HB_WORKSPACE(animation->context, &work, HB_ARRAY(count, HB_ANIMATION_BINS),
+                        HB_ARRAY(nearest, HB_ANIMATION_BINS)));
+    memset(count, 0, HB_ANIMATION_BINS * sizeof *count);
+    hb_status status = animation_draw_frames(animation, frames, directory, &all, count);
+    const size_t size = animation->n * (size_t)animation->width * (size_t)animation->height;
+    if (status == HB_OK) status = hb_allocate(animation->context, size, 1, &memory);
     if (status == HB_OK) {
-        film->pixels = memory;
-        hb_film_choose(count, film->colors, nearest);
-        hb_film_index(size, all, nearest, film->pixels);
+        animation->pixels = memory;
+        hb_animation_choose(count, animation->colors, nearest);
+        hb_animation_index(size, all, nearest, animation->pixels);
     }
-    hb_release(film->context, all);
+    hb_release(animation->context, all);
     hb_workspace_destroy(&work);
     return status;
 }
 
-/* ---- the film ---- */
+/* ---- the file ---- */
 
 static int delay_of(size_t n)
 {
@@ -185,25 +191,25 @@ static int delay_of(size_t n)
     return even < LEAST_DELAY ? LEAST_DELAY : even > MOST_DELAY ? MOST_DELAY : even;
 }
 
-static hb_status write_film(const hb_film *film, const char *title, const char *path)
+static hb_status animation_write(const hb_animation *animation, const char *title, const char *path)
 {
     hb_writer *writer;
-    const int delay = delay_of(film->n);
-    HB_TRY(hb_writer_create(film->context, path, &writer));
+    const int delay = delay_of(animation->n);
+    HB_TRY(hb_writer_create(animation->context, path, &writer));
     return hb_writer_close(writer, ends_in(path, ".gif")
-                                       ? hb_film_write_gif(film, delay, writer)
-                                       : hb_film_write_html(film, title, delay, writer));
+                                       ? hb_animation_write_gif(animation, delay, writer)
+                                       : hb_animation_write_html(animation, title, delay, writer));
 }
 
-static hb_status make_film(hb_context *context, size_t n, hb_figure **frames, const double *times,
-                           const char *title, const char *path)
+static hb_status animation_make(hb_context *context, size_t n, hb_figure **frames,
+                                const double *times, const char *title, const char *path)
 {
     char directory[PATH];
-    hb_film film = {.context = context,
-                    .n = n,
-                    .times = times,
-                    .format = ends_in(path, ".gif") ? "frame" : "page"};
-    HB_TRY(keep_numbers(context, n, frames, times, path));
+    hb_animation animation = {.context = context,
+                              .n = n,
+                              .times = times,
+                              .format = ends_in(path, ".gif") ? "frame" : "page"};
+    HB_TRY(animation_keep_numbers(context, n, frames, times, path));
     const char *temporary = getenv("TMPDIR");
     snprintf(directory, sizeof directory, "%.4000s/heatball-frames-XXXXXX",
              temporary && temporary[0] == '/' ? temporary : "/tmp");
@@ -211,19 +217,19 @@ static hb_status make_film(hb_context *context, size_t n, hb_figure **frames, co
         context, mkdtemp(directory), HB_ERROR_PATH,
         "a directory for the frames of %.200s cannot be made: %.200s; TMPDIR names another one",
         path, directory);
-    hb_status status = make_pixels(&film, frames, directory);
+    hb_status status = animation_make_pixels(&animation, frames, directory);
     rmdir(directory);
-    if (status == HB_OK) status = write_film(&film, title ? title : "", path);
-    hb_release(context, film.pixels);
+    if (status == HB_OK) status = animation_write(&animation, title ? title : "", path);
+    hb_release(context, animation.pixels);
     return status;
 }
 
 hb_status hb_figure_write_film(hb_context *context, size_t n, const char *title, const char *path,
                                const double *times, hb_figure **frames)
 {
-    HB_TRY(check(context, n, frames, times, path));
+    HB_TRY(animation_check(context, n, frames, times, path));
     HB_CHECK(context, hb_context_ranks(context) == 1, HB_ERROR_UNAVAILABLE,
              "an animation is made by one process, and there are %d; run it alone",
              hb_context_ranks(context));
-    return make_film(context, n, frames, times, title, path);
+    return animation_make(context, n, frames, times, title, path);
 }

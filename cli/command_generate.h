@@ -1,9 +1,10 @@
-/* cli/generate_figure.h: pictures of samples. */
-#ifndef HB_CLI_GENERATE_FIGURE_H
-#define HB_CLI_GENERATE_FIGURE_H
+/* cli/command_generate.h: the pictures of `heatball generate`. */
+#ifndef HB_CLI_COMMAND_GENERATE_H
+#define HB_CLI_COMMAND_GENERATE_H
 
 #include "session.h"
 
+#include <heatball/generate.h>
 #include <heatball/model.h>
 
 /* What the title of a picture says of its samples. */
@@ -20,11 +21,11 @@ typedef struct hb_generate_picture {
     const double *real; // (n, dim) in pixels, for the odd rows; NULL: none
 } hb_generate_picture;
 
-/* The sides of the images of a model: those it keeps, else those of a square of 8 or more; 0 when its
- * rows are no images. */
+/* The sides of the images of a model: those it keeps, else those of a square of 8 or more; 0
+ * when its rows are no images. */
 void hb_generate_image_sides(const hb_model_info *info, int *height, int *width);
-/* n real test images of a set, of the model's size and, where both have classes, of the label (-1: any):
- * real[n][dim] in pixels, to be given to free(). */
+/* n real test images of a set, of the model's size and, where both have classes, of the label
+ * (-1: any): real[n][dim] in pixels, to be given to free(). */
 hb_status hb_generate_real_images(hb_session *session, const char *name, const hb_model_info *info,
                                   int label, size_t n, double **real);
 /* A grid of grey images; low is black, high is white, of real ones 0 and 1. */
