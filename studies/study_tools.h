@@ -96,6 +96,39 @@ void hb_study_row(json_t *rows, const char *table, const hb_fill *fill);
 /* Appends {name, caption, place} to a study's list of figures. */
 void hb_study_caption(json_t *figures, const char *name, const hb_fill *fill);
 
+/* ---- numbers ---- */
+
+/* A number or, where text is not NULL, a word. */
+typedef struct hb_value {
+    double number;
+    const char *text;
+} hb_value;
+
+/* The numbers of a study, for formulas of page_texts.json (page_formula.h). */
+typedef struct hb_numbers {
+    hb_context *context;
+    const char *study;
+    const void *of;
+    /* What the name stands for with n arguments; 0: nothing. A list is a name with one argument, the
+     * number of an item from 0 on. */
+    int (*find)(const void *of, const char *name, int n, const hb_value *v, hb_value *out);
+} hb_numbers;
+
+/* An int or a number of 64 bits in a struct, by name. */
+typedef struct hb_field_of {
+    const char *name;
+    size_t offset, size;
+} hb_field_of;
+#define HB_FIELD_OF(type, name)                                                                    \
+    {                                                                                              \
+#name, offsetof(type, name), sizeof(((const type *)NULL)->name)                            \
+    }
+int hb_study_field(size_t n, const hb_field_of *fields, const void *of, const char *name,
+                   hb_value *out);
+
+/* Adds claims, tables, captions (NULL: none) and, with quick, what is shortened to NAME.json. */
+hb_status hb_study_results(const hb_numbers *numbers, json_t *root, json_t *captions, int quick);
+
 /* ---- figures ---- */
 
 /* Where the figures of a study go. */
@@ -111,11 +144,13 @@ typedef struct hb_gallery {
 typedef hb_status hb_drawing(hb_figure *figure, const void *user);
 hb_status hb_study_draw(hb_gallery *g, const char *name, int rows, int columns, hb_drawing *draw,
                         const void *user);
+/* Draws the figures that page_texts.json has the series of. */
+hb_status hb_study_figures(const hb_numbers *numbers, hb_gallery *gallery);
 int hb_study_figure_size(const char *name, size_t k); /* entry k of its size */
 hb_panel_settings hb_study_panel_of(const char *name, size_t k);
 
 /* Points with bars, of which the first HB_POINTS are kept. */
-enum { HB_POINTS = 160 };
+enum { HB_POINTS = 640 };
 typedef struct hb_points {
     size_t n;
     double x[HB_POINTS], y[HB_POINTS], low[HB_POINTS], high[HB_POINTS];

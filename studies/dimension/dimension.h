@@ -3,10 +3,8 @@
  *     dimension_plan.c      dimensions, rows, methods, costs of a step; the list of cells
  *     dimension_families.c  four families of Gaussian mixtures in any dimension
  *     dimension_run.c       one cell: data, training, errors, likelihood
- *     dimension_summary.c   dimension.json; the printed table
- *     dimension_tables.c    the tables of the page; dimension_map.c: which loss is the best where
- *     dimension_claims.c    what is to be shown, and whether it is
- *     dimension_figures.c   ratios and likelihoods against the dimension
+ *     dimension_summary.c   dimension.json; the printed table; numbers for the page
+ *     dimension_map.c       which loss is the best where
  *     dimension_study.c     the study itself, a comparison (compare/compare.h) */
 #ifndef HB_STUDIES_DIMENSION_H
 #define HB_STUDIES_DIMENSION_H
@@ -111,10 +109,10 @@ void hb_dimension_print(FILE *table, const hb_comparison *result);
 json_t *hb_dimension_settings_json(const hb_comparison *result);
 json_t *hb_dimension_means_json(const hb_comparison *result);
 json_t *hb_dimension_ratios_json(const hb_comparison *result);
-void hb_dimension_tables(json_t *root, const hb_comparison *result);
+/* Numbers for formulas of the page, beside those of hb_compare_find. */
+int hb_dimension_find(const hb_comparison *result, const char *name, int n, const hb_value *v,
+                      hb_value *out);
 void hb_dimension_map(json_t *root, const hb_comparison *result);
-json_t *hb_dimension_claims(const hb_comparison *result);
-hb_status hb_dimension_figures(hb_gallery *gallery, const hb_comparison *result);
 
 extern const hb_study hb_dimension_study;
 

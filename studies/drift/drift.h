@@ -5,10 +5,7 @@
  *     drift_truth.c     draws of the density and its exact score there, by the grid
  *     drift_run.c       one run: rows, training, judging
  *     drift_files.c     truths as cells; what the files of runs hold
- *     drift_summary.c   ratios over processes; drift.json; the printed table
- *     drift_tables.c    the tables of the page
- *     drift_claims.c    claims and verdicts
- *     drift_figures.c   errors, density along a line, ratios
+ *     drift_summary.c   ratios over processes; numbers for the page; drift.json; the printed table
  *     drift_study.c     the study itself, a comparison (compare/compare.h) */
 #ifndef HB_STUDIES_DRIFT_H
 #define HB_STUDIES_DRIFT_H
@@ -140,9 +137,9 @@ int hb_drift_has(const hb_comparison *result, int problem);
 void hb_drift_print(FILE *table, const hb_comparison *result);
 json_t *hb_drift_settings_json(const hb_comparison *result);
 json_t *hb_drift_rows_json(const hb_comparison *result);
-void hb_drift_tables(json_t *root, const hb_comparison *result);
-json_t *hb_drift_claims(const hb_comparison *result);
-hb_status hb_drift_figures(hb_gallery *gallery, const hb_comparison *result);
+/* Numbers for formulas of the page, beside those of hb_compare_find. */
+int hb_drift_find(const hb_comparison *result, const char *name, int n, const hb_value *v,
+                  hb_value *out);
 
 extern const hb_study hb_drift_study;
 

@@ -1,4 +1,5 @@
-/* Ratios of two methods over processes and seeds, drift.json and the printed table.
+/* Ratios of two methods over processes and seeds, numbers for the page, drift.json and the printed
+ * table.
  *
  * Methods are compared seed by seed: with e the error of a run,
  *     l(problem, seed) = ln e(method) - ln e(other),
@@ -7,6 +8,7 @@
 #include "drift.h"
 
 #include <math.h>
+#include <string.h>
 
 int hb_drift_has(const hb_comparison *result, int problem)
 {
@@ -52,6 +54,101 @@ hb_drift_ratio hb_drift_compare(const hb_comparison *result, int problem, int me
     mean_of(ratio.n, by_problem, &of_problems);
     ratio.spread = of_problems;
     return ratio;
+}
+
+/* ---- numbers for formulas ---- */
+
+/* The k-th problem that was run; DRIFT_PROBLEMS: there is none. */
+static int drift_run_problem(const hb_comparison *result, int first, int last, int k)
+{
+    int p = first;
+    while (p < last && (!hb_drift_has(result, p) || k-- > 0)) p++;
+    return p;
+}
+
+/* ratio, ratio_se, .. (problem or -1, method, other, value) */
+static int drift_find_ratio(const hb_comparison *result, const char *name, const int *k,
+                            hb_value *out)
+{
+    const hb_drift_ratio r = hb_drift_compare(result, k[0], k[1], k[2], k[3]);
+    if (strncmp(name, "ratio", 5) != 0) return 0;
+    out->number = strcmp(name + 5, "_se") == 0       ? r.se
+                  : strcmp(name + 5, "_spread") == 0 ? r.spread
+                  : strcmp(name + 5, "_least") == 0  ? r.least
+                  : strcmp(name + 5, "_most") == 0   ? r.most
+                                                     : r.mean;
+    return 1;
+}
+
+/* Mean over seeds of a model's density at point k of the line. */
+static double drift_mean_line(const hb_comparison *result, int problem, int method, int k)
+{
+    double sum = 0;
+    for (int s = 0; s < result->seeds; s++)
+        sum += hb_drift_line_of(hb_compare_at(result, problem, method, s))[k];
+    return sum / result->seeds;
+}
+
+/* Of two arguments, the first a problem: its line, and what the truth claims. */
+static int drift_find_line(const hb_comparison *result, const char *name, const int *k,
+                           hb_value *out)
+{
+    const hb_drift_process *p = &hb_drift_processes[k[0]];
+    const hb_drift_truth *truth = &hb_drift_truths_of(result)[k[0]];
+    const double length = hypot(p->to[0] - p->from[0], p->to[1] - p->from[1]);
+    if (strcmp(name, "claimed") == 0)
+        out->number = truth->claimed[k[1]];
+    else if (strcmp(name, "line_from") == 0)
+        out->number = p->from[k[1]];
+    else if (strcmp(name, "line_to") == 0)
+        out->number = p->to[k[1]];
+    else if (strcmp(name, "place") == 0)
+        out->number = length * (k[1] / (DRIFT_LINE - 1.0) - 0.5);
+    else if (strcmp(name, "exact") == 0)
+        out->number = truth->line[k[1]];
+    else if (strcmp(name, "exact_error") == 0)
+        out->number = truth->line_error[k[1]];
+    else
+        return 0;
+    return 1;
+}
+
+/* Lists: problems; the same and -1 for their mean; the rotating double well and the Mueller-like
+ * potential, whose densities are drawn. */
+static int drift_find_item(const hb_comparison *result, const char *name, int k, hb_value *out)
+{
+    const int lines = strcmp(name, "lines") == 0;
+    const int p = drift_run_problem(result, lines, lines ? 3 : DRIFT_PROBLEMS, k);
+    int n = 0;
+    for (int i = 0; i < DRIFT_PROBLEMS; i++) n += hb_drift_has(result, i);
+    out->number = p;
+    if (lines) return p < 3;
+    if (strcmp(name, "problems") == 0) return p < DRIFT_PROBLEMS;
+    if (k == n) out->number = -1;
+    return k <= n;
+}
+
+int hb_drift_find(const hb_comparison *result, const char *name, int n, const hb_value *v,
+                  hb_value *out)
+{
+    int k[4] = {0};
+    for (int i = 0; i < n && i < 4; i++) k[i] = (int)v[i].number;
+    if (n == 4) return drift_find_ratio(result, name, k, out);
+    if (n == 3 && strcmp(name, "density") == 0) {
+        out->number = drift_mean_line(result, k[0], k[1], k[2]);
+        return 1;
+    }
+    if (n == 2) return drift_find_line(result, name, k, out);
+    if (n != 1) return 0;
+    if (strcmp(name, "title") == 0)
+        out->text = k[0] < 0 ? "geometric mean" : hb_drift_processes[k[0]].title;
+    else if (strcmp(name, "tau") == 0)
+        out->number = hb_drift_taus[k[0]];
+    else if (strcmp(name, "lines") == 0 || strncmp(name, "problems", 8) == 0)
+        return drift_find_item(result, name, k[0], out);
+    else
+        return 0;
+    return 1;
 }
 
 /* ---- drift.json ---- */
