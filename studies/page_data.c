@@ -6,7 +6,8 @@
  *                 values, when
  *     figures     size and range of numbers or formulas, each (loops, all panels for each), panels
  *                 with series [{each, over, x, y, low, high, error, style, color, label, joined,
- *                 when}]: a series for each `each`, a point for each `over`
+ *                 when}]: a series for each `each`, or a group {each, series}, a point for each
+ *                 `over`; as: the figure that has the panels
  *     shortened   "TEXT @ VALUES", or {text, when} */
 #include "page_formula.h"
 
@@ -25,14 +26,15 @@ static int data_is_of(const hb_numbers *numbers, const char *key)
     return strncmp(key, numbers->study, n) == 0 && (!key[n] || key[n] == '/' || key[n] == '_');
 }
 
-int hb_study_field(size_t n, const hb_field_of *fields, const void *of, const char *name,
+int hb_study_field(size_t n, const hb_field_of *fields, const void *of, const char *name, size_t k,
                    hb_value *out)
 {
     for (size_t i = 0; i < n; i++) {
-        const char *at = (const char *)of + fields[i].offset;
+        const void *at = (const char *)of + fields[i].offset;
         if (strcmp(fields[i].name, name) != 0) continue;
-        out->number = fields[i].size == sizeof(int) ? *(const int *)(const void *)at
-                                                    : (double)*(const uint64_t *)(const void *)at;
+        out->number = fields[i].kind == 'i'   ? ((const int *)at)[k]
+                      : fields[i].kind == 'u' ? (double)((const uint64_t *)at)[k]
+                                              : ((const double *)at)[k];
         return 1;
     }
     return 0;
@@ -134,7 +136,18 @@ static hb_status data_shortened(const hb_numbers *numbers, const json_t *entry, 
     return hb_formula_close(f);
 }
 
-hb_status hb_study_results(const hb_numbers *numbers, json_t *root, json_t *captions, int quick)
+static hb_status data_add_shortened(const hb_numbers *numbers, json_t *root)
+{
+    const char *key;
+    json_t *entry, *list = json_array();
+    json_object_set_new(root, "shortened", list);
+    json_object_foreach((json_t *)hb_study_texts("shortened"), key,
+                        entry) if (data_is_of(numbers, key))
+        HB_TRY(data_shortened(numbers, entry, list));
+    return HB_OK;
+}
+
+hb_status hb_study_results(const hb_numbers *numbers, json_t *root, int quick)
 {
     const char *key;
     json_t *entry, *claims = json_object_get(root, "claims");
@@ -145,22 +158,28 @@ hb_status hb_study_results(const hb_numbers *numbers, json_t *root, json_t *capt
     json_object_foreach((json_t *)hb_study_texts("tables"), key,
                         entry) if (data_is_of(numbers, key) && !json_object_get(entry, "by_code"))
         HB_TRY(data_table(numbers, key, entry, root));
-    if (captions) json_object_set(root, "figures", captions);
-    if (!quick) return HB_OK;
-    json_t *list = json_array();
-    json_object_set_new(root, "shortened", list);
-    json_object_foreach((json_t *)hb_study_texts("shortened"), key,
-                        entry) if (data_is_of(numbers, key))
-        HB_TRY(data_shortened(numbers, entry, list));
-    return HB_OK;
+    return quick ? data_add_shortened(numbers, root) : HB_OK;
+}
+
+hb_status hb_study_end(const hb_numbers *numbers, const hb_study_settings *settings, json_t *root,
+                       json_t *captions)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.json", numbers->study);
+    hb_status status = hb_study_results(numbers, root, 0);
+    json_object_set(root, "figures", captions);
+    if (status == HB_OK && settings->quick) status = data_add_shortened(numbers, root);
+    if (status == HB_OK)
+        return hb_study_write_json(numbers->context, settings->directory, name, root);
+    json_decref(root);
+    return status;
 }
 
 /* ---- figures ---- */
 
 typedef struct data_figure {
     const hb_numbers *numbers;
-    const char *name;
-    const json_t *entry, *series;
+    const json_t *entry, *panels, *series;
     hb_figure *figure;
     hb_points points;
 } data_figure;
@@ -190,15 +209,22 @@ static hb_style data_style(const char *name)
     return k;
 }
 
+static hb_status data_all_series(hb_formula *f, data_figure *d, const json_t *list);
+
 static hb_status data_series(hb_formula *f, void *user)
 {
     data_figure *d = user;
-    const json_t *s = d->series;
+    const json_t *s = d->series, *inner = json_object_get(s, "series");
     hb_points *p = &d->points;
+    if (inner) {
+        HB_TRY(data_all_series(f, d, inner));
+        d->series = s;
+        return HB_OK;
+    }
     p->n = 0;
     HB_TRY(hb_formula_each(f, data_string(s, "over"), data_point, d));
     if (p->n == 0) return HB_OK;
-    const hb_style style = data_style(data_string(s, "style"));
+    const hb_style style = data_style(hb_formula_text(f, data_string(s, "style")));
     const int color = (int)hb_formula_number(f, data_string(s, "color"));
     const int bars = data_string(s, "low") || data_string(s, "error");
     if (json_object_get(s, "joined"))
@@ -207,6 +233,18 @@ static hb_status data_series(hb_formula *f, void *user)
     return hb_figure_series(
         d->figure, style, color, p->n, hb_formula_text(f, data_string(s, "label")), p->x,
         style == HB_STYLE_BAND ? NULL : p->y, bars ? p->low : NULL, bars ? p->high : NULL);
+}
+
+static hb_status data_all_series(hb_formula *f, data_figure *d, const json_t *list)
+{
+    size_t i;
+    json_t *series;
+    json_array_foreach(list, i, series)
+    {
+        d->series = series;
+        HB_TRY(hb_formula_each(f, data_string(series, "each"), data_series, d));
+    }
+    return HB_OK;
 }
 
 /* A text of the panel; none instead of "". */
@@ -219,28 +257,25 @@ static const char *data_label(hb_formula *f, const char *text)
 static hb_status data_panels(hb_formula *f, void *user)
 {
     data_figure *d = user;
-    size_t k, i;
-    json_t *panel, *series;
-    json_array_foreach(json_object_get(d->entry, "panels"), k, panel)
+    size_t k;
+    json_t *panel;
+    json_array_foreach(d->panels, k, panel)
     {
         const int bound = hb_formula_bound(f);
+        if (hb_formula_number(f, data_string(panel, "when")) == 0) continue;
         hb_formula_let(f, json_object_get(panel, "let"));
-        hb_panel_settings settings = hb_study_panel_of(d->name, k);
+        hb_panel_settings settings = hb_study_panel_from(panel);
         double *const ends[] = {&settings.x_min, &settings.x_max, &settings.y_min, &settings.y_max};
         settings.title = data_label(f, settings.title);
         settings.x_label = data_label(f, settings.x_label);
         settings.y_label = data_label(f, settings.y_label);
         settings.x_names = data_label(f, data_string(panel, "names"));
-        for (i = 0; i < 4; i++) {
+        for (size_t i = 0; i < 4; i++) {
             const json_t *end = json_array_get(json_object_get(panel, "range"), i);
             if (json_is_string(end)) *ends[i] = hb_formula_number(f, json_string_value(end));
         }
         HB_TRY(hb_figure_panel(d->figure, &settings));
-        json_array_foreach(json_object_get(panel, "series"), i, series)
-        {
-            d->series = series;
-            HB_TRY(hb_formula_each(f, data_string(series, "each"), data_series, d));
-        }
+        HB_TRY(data_all_series(f, d, json_object_get(panel, "series")));
         hb_formula_forget(f, bound);
     }
     return HB_OK;
@@ -252,6 +287,7 @@ static hb_status data_draw(hb_figure *figure, const void *user)
     hb_formula *f;
     d.figure = figure;
     HB_TRY(hb_formula_open(d.numbers, &f));
+    hb_formula_let(f, json_object_get(d.entry, "let"));
     const hb_status status = hb_formula_each(f, data_string(d.entry, "each"), data_panels, &d);
     const hb_status closed = hb_formula_close(f);
     return status != HB_OK ? status : closed;
@@ -271,14 +307,16 @@ hb_status hb_study_figures(const hb_numbers *numbers, hb_gallery *gallery)
     json_t *entry;
     json_object_foreach((json_t *)hb_study_texts("figures"), key, entry)
     {
-        const json_t *panel = json_array_get(json_object_get(entry, "panels"), 0);
+        const char *as = data_string(entry, "as");
+        const json_t *drawn = as ? json_object_get(hb_study_texts("figures"), as) : entry;
+        const data_figure d = {
+            .numbers = numbers, .entry = entry, .panels = json_object_get(drawn, "panels")};
         hb_formula *f;
-        if (!data_is_of(numbers, key) || !json_object_get(panel, "series")) continue;
+        if (!data_is_of(numbers, key) || !d.panels) continue;
         HB_TRY(hb_formula_open(numbers, &f));
         const int shown = hb_formula_number(f, data_string(entry, "when")) != 0;
         const int rows = data_size(f, entry, 0), columns = data_size(f, entry, 1);
         HB_TRY(hb_formula_close(f));
-        const data_figure d = {.numbers = numbers, .name = key, .entry = entry};
         if (shown && rows && columns)
             HB_TRY(hb_study_draw(gallery, key, rows, columns, data_draw, &d));
     }

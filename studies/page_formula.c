@@ -246,6 +246,14 @@ static const char *formula_fill(hb_formula *f, const char *text, int n, const hb
     return formula_keep(f, hb_study_fill(text, &list.fill));
 }
 
+/* "value ± error" with the first digits of the error. */
+static const char *formula_with_error(hb_formula *f, double value, double error)
+{
+    const int digits = (int)fmax(0, 1 - floor(log10(error)));
+    if (isnan(value)) return "";
+    return formula_keep(f, hb_study_text("%.*f ± %.*f", digits, value, digits, error));
+}
+
 /* VALUE, VALUE, ..; returns how many. */
 static int formula_arguments(hb_formula *f, hb_value *values)
 {
@@ -280,6 +288,8 @@ static int formula_builtin(hb_formula *f, const char *name, int n, const hb_valu
         *out = formula_of(isnan(v->number));
     else if (strcmp(name, "isfinite") == 0)
         *out = formula_of(isfinite(v->number));
+    else if (strcmp(name, "with_error") == 0)
+        *out = (hb_value){NAN, formula_with_error(f, v[0].number, v[1].number)};
     else if (strcmp(name, "text") == 0)
         *out = (hb_value){NAN, formula_fill(f, v->text ? v->text : "?", n - 1, v + 1)};
     else
@@ -340,9 +350,9 @@ static hb_value formula_term(hb_formula *f)
     }
     if (formula_take(f, "-")) return formula_of(-formula_term(f).number);
     if (formula_take(f, "!")) return formula_of(formula_term(f).number == 0);
-    if (formula_take(f, "'")) {
-        const char *text = f->at;
-        const size_t n = strcspn(text, "'");
+    if (formula_take(f, "'") || formula_take(f, "`")) {
+        const char *text = f->at, quote[] = {f->at[-1], '\0'};
+        const size_t n = strcspn(text, quote);
         f->at += n + (text[n] != 0);
         return (hb_value){NAN, formula_keep(f, json_stringn(text, n))};
     }

@@ -2,12 +2,12 @@
  *
  *     exp(mean(s in sets, log(error(s, hb)/error(s, dsm)))) <= 0.9 & seeds > 1
  *
- * has numbers, 'words', names and calls with ( ) + - * / < > <= >= == != ! & | as in C; true is 1.
+ * has numbers, 'words' or `words`, names and calls with ( ) + - * / < > <= >= == != ! & | as in C; true is 1.
  * A loop is "NAME in LIST", "NAME from A to B" or "NAME of (A, B, ..)". Calls:
  *     sum mean least most at_least at_most (LOOP, F)   over F that is no NaN; at_: its first item
  *     all any (LOOP, F)    join(LOOP, SEPARATOR, WORD): without ""    text(TEXT, VALUE, ..)
  *     if(C, A, B)    pick(I, A, B, ..)    min max(A, B)    isnan isfinite(A)
- *     exp exp2 log sqrt abs floor(A)    nan pi
+ *     exp exp2 log sqrt abs floor(A)    nan pi    with_error(VALUE, ERROR), a word
  * A name is looked up in loops and "let", then in the "functions" of the study in page_texts.json,
  * {NAME: [ARGUMENTS, FORMULA]}, then the study is asked. "TEXT @ VALUE, VALUE, .." is a text whose
  * places (study_tools.h) have these values. */

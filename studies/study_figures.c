@@ -47,10 +47,8 @@ void hb_study_panel_range(hb_panel_settings *panel, double x_min, double x_max, 
     panel->y_max = y_max;
 }
 
-hb_panel_settings hb_study_panel_of(const char *name, size_t k)
+hb_panel_settings hb_study_panel_from(const json_t *data)
 {
-    const json_t *figure = json_object_get(hb_study_texts("figures"), name);
-    const json_t *data = json_array_get(json_object_get(figure, "panels"), k);
     const json_t *range = json_object_get(data, "range"), *log = json_object_get(data, "log");
     hb_panel_settings panel = hb_study_panel(json_string_value(json_object_get(data, "title")),
                                              json_string_value(json_object_get(data, "x")),

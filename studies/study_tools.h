@@ -114,20 +114,28 @@ typedef struct hb_numbers {
     int (*find)(const void *of, const char *name, int n, const hb_value *v, hb_value *out);
 } hb_numbers;
 
-/* An int or a number of 64 bits in a struct, by name. */
+/* A number in a struct, or an array of them, by name. */
 typedef struct hb_field_of {
     const char *name;
-    size_t offset, size;
+    size_t offset;
+    char kind; /* int, 64 bits unsigned, double */
 } hb_field_of;
-#define HB_FIELD_OF(type, name)                                                                    \
-    {                                                                                              \
-#name, offsetof(type, name), sizeof(((const type *)NULL)->name)                            \
+#define HB_FIELD_AS(type, field, name)                                                                  \
+    {                                                                                                   \
+        name, offsetof(type, field),                                                                  \
+     _Generic((((const type *)NULL)->field), int: 'i', const int *: 'i', uint64_t: 'u', default: 'd') \
     }
-int hb_study_field(size_t n, const hb_field_of *fields, const void *of, const char *name,
+#define HB_FIELD_OF(type, name) HB_FIELD_AS(type, name, #name)
+/* Item k of the field of this name; 0: there is none. */
+int hb_study_field(size_t n, const hb_field_of *fields, const void *of, const char *name, size_t k,
                    hb_value *out);
+#define HB_COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Adds claims, tables, captions (NULL: none) and, with quick, what is shortened to NAME.json. */
-hb_status hb_study_results(const hb_numbers *numbers, json_t *root, json_t *captions, int quick);
+/* Adds claims, tables and, with quick, what is shortened to the root of NAME.json. */
+hb_status hb_study_results(const hb_numbers *numbers, json_t *root, int quick);
+/* The same and the captions, and writes DIRECTORY/NAME.json; root is released. */
+hb_status hb_study_end(const hb_numbers *numbers, const hb_study_settings *settings, json_t *root,
+                       json_t *captions);
 
 /* ---- figures ---- */
 
@@ -146,8 +154,8 @@ hb_status hb_study_draw(hb_gallery *g, const char *name, int rows, int columns, 
                         const void *user);
 /* Draws the figures that page_texts.json has the series of. */
 hb_status hb_study_figures(const hb_numbers *numbers, hb_gallery *gallery);
-int hb_study_figure_size(const char *name, size_t k); /* entry k of its size */
-hb_panel_settings hb_study_panel_of(const char *name, size_t k);
+int hb_study_figure_size(const char *name, size_t k);      /* entry k of its size */
+hb_panel_settings hb_study_panel_from(const json_t *data); /* an entry of its panels */
 
 /* Points with bars, of which the first HB_POINTS are kept. */
 enum { HB_POINTS = 640 };

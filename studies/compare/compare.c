@@ -173,19 +173,13 @@ hb_status hb_compare_write_table(hb_context *context, const char *directory, con
 
 /* ---- the study ---- */
 
-static hb_status compare_write_json(hb_context *context, const hb_study_settings *settings,
+static hb_status compare_write_json(const hb_numbers *numbers, const hb_study_settings *settings,
                                     const hb_comparison *c, json_t *captions)
 {
-    char name[64];
-    const hb_numbers numbers = {context, c->of->study->name, c, hb_compare_find};
-    snprintf(name, sizeof name, "%s.json", c->of->study->name);
     json_t *root = hb_study_begin(c->of->study, settings);
     json_object_set_new(root, "settings", c->of->settings(c));
     c->of->results(root, c);
-    const hb_status status = hb_study_results(&numbers, root, captions, settings->quick);
-    if (status == HB_OK) return hb_study_write_json(context, settings->directory, name, root);
-    json_decref(root);
-    return status;
+    return hb_study_end(numbers, settings, root, captions);
 }
 
 static hb_status compare_do_and_write(hb_context *context, const hb_study_settings *settings,
@@ -205,7 +199,7 @@ static hb_status compare_do_and_write(hb_context *context, const hb_study_settin
     const hb_numbers numbers = {context, c->of->study->name, c, hb_compare_find};
     hb_status status = hb_study_figures(&numbers, &gallery);
     if (status == HB_OK && c->of->figures) status = c->of->figures(&gallery, c);
-    if (status == HB_OK) status = compare_write_json(context, settings, c, gallery.captions);
+    if (status == HB_OK) status = compare_write_json(&numbers, settings, c, gallery.captions);
     json_decref(gallery.captions);
     return status;
 }

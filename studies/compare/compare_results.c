@@ -115,7 +115,7 @@ static int compare_find_name(const hb_comparison *c, const char *name, hb_value 
             return 1;
         }
     return hb_study_field(c->of->n_fields, c->of->fields, full ? c->full : c->size,
-                          full ? name + 5 : name, out);
+                          full ? name + 5 : name, 0, out);
 }
 
 static int compare_find_recipe(const hb_recipe *recipe, const char *name, hb_value *out)

@@ -75,7 +75,7 @@ const hb_compared hb_dimension_compared = {.study = &hb_dimension_study,
                                            .print = hb_dimension_print,
                                            .settings = hb_dimension_settings_json,
                                            .results = dimension_results,
-                                           .n_fields = sizeof FIELDS / sizeof *FIELDS,
+                                           .n_fields = HB_COUNT(FIELDS),
                                            .fields = FIELDS,
                                            .find = hb_dimension_find};
 

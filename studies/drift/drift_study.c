@@ -41,7 +41,7 @@ const hb_compared hb_drift_compared = {.study = &hb_drift_study,
                                        .print = hb_drift_print,
                                        .settings = hb_drift_settings_json,
                                        .results = drift_results,
-                                       .n_fields = sizeof FIELDS / sizeof *FIELDS,
+                                       .n_fields = HB_COUNT(FIELDS),
                                        .fields = FIELDS,
                                        .find = hb_drift_find};
 

@@ -5,14 +5,13 @@
  *     mnist_judge.c     numbers of a set of generated images;  mnist_loss.c: the held-out loss of a model
  *     mnist_train.c     the main model and the methods beside each other
  *     mnist_cells.c     the table over det_tau, n_correct and n_steps
- *     mnist_few.c       few training images: dsm, dsm stopped in time, fp, hb;  mnist_few_results.c: its files, tables
- *                       and figure;  mnist_few_claims.c: what was aimed at, and what came out
+ *     mnist_few.c       few training images: dsm, dsm stopped in time, fp, hb;  mnist_few_results.c: its
+ *                       files
  *     mnist_parts.c     finished parts as files, for --resume
  *     mnist_progress.c  one progress for all of it
  *     mnist_summary.c   mnist.csv, mnist.json, the printed table
- *     mnist_claims.c    what the paper says, beside what the numbers show
- *     mnist_tables.c    the tables of the page
- *     mnist_figures.c   curves;  mnist_grids.c: pictures of digits;  mnist_pictures.c: files of them
+ *     mnist_numbers.c   numbers for the formulas of the page
+ *     mnist_grids.c     pictures of digits;  mnist_pictures.c: files of them
  *     mnist_study.c     the study itself */
 #ifndef HB_STUDIES_MNIST_H
 #define HB_STUDIES_MNIST_H
@@ -220,6 +219,8 @@ hb_status hb_mnist_few(hb_mnist *m);
 double hb_mnist_few_cost(const hb_mnist *m);
 /* The images that size and seed of it are trained on: their number and the first of m->train. */
 size_t hb_mnist_few_rows(const hb_mnist *m, int size, int seed, size_t *first);
+/* The sizes in the order of their numbers; returns how many are done. */
+int hb_mnist_few_order(const hb_mnist *m, int order[MNIST_FEW_SIZES]);
 /* Is there a number for it? */
 int hb_mnist_few_done(const hb_mnist *m, int size, int seed);
 /* A number over the seeds that are done: mean, least, most; returns how many. */
@@ -277,19 +278,13 @@ hb_status hb_mnist_write_table(hb_context *context, const hb_mnist *m);
 void hb_mnist_print(FILE *table, const hb_mnist *m);
 json_t *hb_mnist_settings_json(const hb_mnist *m);
 json_t *hb_mnist_rows_json(const hb_mnist *m);
-json_t *hb_mnist_claims(const hb_mnist *m);
-/* The tables of the page and what was shortened, into root. */
-void hb_mnist_tables(json_t *root, const hb_mnist *m);
-hb_status hb_mnist_figures(const hb_mnist *m, hb_gallery *gallery);
+/* Numbers for formulas of the page. */
+int hb_mnist_find(const void *of, const char *name, int n, const hb_value *v, hb_value *out);
 hb_status hb_mnist_grids(hb_mnist *m, json_t *captions);
 void hb_mnist_few_print(FILE *table, const hb_mnist *m);
 json_t *hb_mnist_few_json(const hb_mnist *m);
-void hb_mnist_few_tables(json_t *root, const hb_mnist *m);
-void hb_mnist_few_claims(json_t *claims, const hb_mnist *m);
-/* mnist_few.csv, the figure and the picture. */
+/* mnist_few.csv and the picture. */
 hb_status hb_mnist_few_files(hb_mnist *m, hb_gallery *gallery);
-/* The root of the unbiased square, 0 where that is negative. */
-double hb_mnist_root(const double value[MNIST_VALUES]);
 
 extern const hb_study hb_mnist_study;
 

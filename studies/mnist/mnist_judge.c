@@ -90,11 +90,6 @@ hb_status hb_mnist_judge(hb_mnist *m, size_t n, double *x, const int *labels,
     return hb_mnist_judge_against(m, n, x, labels, m->train.count, m->train.pixels, value);
 }
 
-double hb_mnist_root(const double value[MNIST_VALUES])
-{
-    return sqrt(fmax(0, value[MNIST_MMD2]));
-}
-
 /* ---- real images ---- */
 
 static hb_status judge_floor(hb_mnist *m, size_t n, hb_mmd_floor *out)

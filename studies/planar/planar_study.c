@@ -45,7 +45,7 @@ const hb_compared hb_planar_compared = {.study = &hb_planar_study,
                                         .figures = hb_planar_field_figures,
                                         .settings = hb_planar_settings_json,
                                         .results = planar_results,
-                                        .n_fields = sizeof FIELDS / sizeof *FIELDS,
+                                        .n_fields = HB_COUNT(FIELDS),
                                         .fields = FIELDS,
                                         .find = hb_planar_find};
 
