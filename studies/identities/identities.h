@@ -35,6 +35,8 @@ typedef struct hb_identities {
 } hb_identities;
 
 hb_status hb_identities_add(hb_identities *list, const hb_identity *row);
+hb_status hb_identities_put(hb_identities *list, const char *check, const char *item, double dim,
+                            double at, double value, double exact, double error);
 /* Numbers of the list for formulas of the page (identities_rows.c). */
 int hb_identities_find(const void *of, const char *name, int n, const hb_value *v, hb_value *out);
 

@@ -35,6 +35,12 @@ hb_status hb_identities_add(hb_identities *list, const hb_identity *row)
     return HB_OK;
 }
 
+hb_status hb_identities_put(hb_identities *list, const char *check, const char *item, double dim,
+                            double at, double value, double exact, double error)
+{
+    return hb_identities_add(list, &(hb_identity){check, item, dim, at, value, exact, error});
+}
+
 /* The next row of check and item from i on; list->n: there is none. */
 static size_t rows_next(const hb_identities *list, const char *check, const char *item, size_t i)
 {

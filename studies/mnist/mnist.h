@@ -268,8 +268,11 @@ hb_status hb_mnist_picture_make(hb_mnist *m, hb_mnist_picture *picture);
 hb_status hb_mnist_pictures_write(hb_mnist *m, const char *name, int n,
                                   const hb_mnist_picture *pictures);
 /* Commas and the pixels as bytes, then the end of the line, for a .csv. */
-hb_status hb_mnist_pixels_write(hb_writer *writer, const double *pixels);
-hb_status hb_mnist_pixels_header(hb_writer *writer);
+void hb_mnist_pixels_write(FILE *file, const double *pixels);
+void hb_mnist_pixels_header(FILE *file);
+/* The same for values: their names, and numbers, empty where they are NaN. */
+void hb_mnist_names_write(FILE *file);
+void hb_mnist_numbers_write(FILE *file, int n, const double *numbers);
 void hb_mnist_pictures_release(int n, hb_mnist_picture *pictures); /* pixels and pngs */
 
 /* ---- results ---- */

@@ -33,25 +33,21 @@ static size_t rows_of(const hb_mnist *m, int size)
 
 /* ---- mnist_few.csv, mnist.json ---- */
 
-static hb_status write_rows(hb_writer *writer, const hb_mnist *m)
+static hb_status write_rows(hb_context *context, FILE *file, const void *user)
 {
-    char buffer[32];
+    const hb_mnist *m = user;
     int order[MNIST_FEW_SIZES];
     const int sizes = hb_mnist_few_order(m, order);
-    HB_TRY(hb_writer_printf(writer, "training_images,seed,method"));
-    for (int i = 0; i < MNIST_VALUES; i++)
-        HB_TRY(hb_writer_printf(writer, ",%s", hb_mnist_value_name(i, buffer)));
-    HB_TRY(hb_writer_printf(writer, "\n"));
+    (void)context;
+    fputs("training_images,seed,method", file);
+    hb_mnist_names_write(file);
     for (int i = 0; i < sizes * m->size.few_seeds * FEW_METHODS; i++) {
         const int size = order[i / FEW_METHODS / m->size.few_seeds];
         const int seed = i / FEW_METHODS % m->size.few_seeds, method = i % FEW_METHODS;
         if (!hb_mnist_few_done(m, size, seed)) continue;
-        const double *value = m->few[seed][size][method].value;
-        HB_TRY(hb_writer_printf(writer, "%zu,%d,%s", rows_of(m, size), seed, hb_few_names[method]));
-        for (int k = 0; k < MNIST_VALUES; k++)
-            HB_TRY(isnan(value[k]) ? hb_writer_printf(writer, ",")
-                                   : hb_writer_printf(writer, ",%.17g", value[k]));
-        HB_TRY(hb_writer_printf(writer, "\n"));
+        fprintf(file, "%zu,%d,%s", rows_of(m, size), seed, hb_few_names[method]);
+        hb_mnist_numbers_write(file, MNIST_VALUES, m->few[seed][size][method].value);
+        fputc('\n', file);
     }
     return HB_OK;
 }
@@ -158,33 +154,19 @@ static hb_status make_picture(hb_mnist *m, int k, hb_mnist_picture *p)
     return hb_mnist_picture_make(m, p);
 }
 
-static hb_status write_pixels(hb_writer *writer, const hb_mnist_picture *pictures)
+static hb_status write_pixels(hb_context *context, FILE *file, const void *user)
 {
-    HB_TRY(hb_writer_printf(writer, "method,row,column,source"));
-    HB_TRY(hb_mnist_pixels_header(writer));
+    const hb_mnist_picture *pictures = user;
+    (void)context;
+    fputs("method,row,column,source", file);
+    hb_mnist_pixels_header(file);
     for (int i = 0; i < 2 * 2 * MNIST_FEW_SHOWN; i++) {
         const int k = i / (2 * MNIST_FEW_SHOWN), at = i % (2 * MNIST_FEW_SHOWN);
-        HB_TRY(hb_writer_printf(writer, "%s,%d,%d,%s", hb_few_names[k ? FEW_HB : FEW_DSM],
-                                at / COLUMNS + 1, at % COLUMNS + 1,
-                                at / COLUMNS % 2 ? "nearest" : "generated"));
-        HB_TRY(hb_mnist_pixels_write(writer, pictures[k].pixels + (size_t)at * PIXELS));
+        fprintf(file, "%s,%d,%d,%s", hb_few_names[k ? FEW_HB : FEW_DSM], at / COLUMNS + 1,
+                at % COLUMNS + 1, at / COLUMNS % 2 ? "nearest" : "generated");
+        hb_mnist_pixels_write(file, pictures[k].pixels + (size_t)at * PIXELS);
     }
     return HB_OK;
-}
-
-/* One of the .csv files: a table, or with pictures their pixels. */
-static hb_status write_csv(hb_mnist *m, const char *name, const hb_mnist_picture *pictures)
-{
-    char *path;
-    hb_writer *writer;
-    HB_TRY(hb_study_path(m->context, m->settings->directory, name, &path));
-    hb_status status = hb_writer_create(m->context, path, &writer);
-    free(path);
-    HB_TRY(status);
-    status = pictures ? write_pixels(writer, pictures) : write_rows(writer, m);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
 }
 
 static hb_status make_pictures(hb_mnist *m)
@@ -192,7 +174,9 @@ static hb_status make_pictures(hb_mnist *m)
     hb_mnist_picture pictures[2] = {{.name = ""}};
     hb_status status = make_picture(m, FEW_DSM, &pictures[0]);
     if (status == HB_OK) status = make_picture(m, FEW_HB, &pictures[1]);
-    if (status == HB_OK) status = write_csv(m, "mnist_few_digits.plot.csv", pictures);
+    if (status == HB_OK)
+        status = hb_study_write_text(m->context, m->settings->directory,
+                                     "mnist_few_digits.plot.csv", write_pixels, pictures);
     if (status == HB_OK) status = hb_mnist_pictures_write(m, "mnist_few_digits", 2, pictures);
     hb_mnist_pictures_release(2, pictures);
     return status;
@@ -201,7 +185,7 @@ static hb_status make_pictures(hb_mnist *m)
 hb_status hb_mnist_few_files(hb_mnist *m, hb_gallery *gallery)
 {
     if (!m->few) return HB_OK;
-    HB_TRY(write_csv(m, "mnist_few.csv", NULL));
+    HB_TRY(hb_study_write_text(m->context, m->settings->directory, "mnist_few.csv", write_rows, m));
     HB_TRY(make_pictures(m));
     hb_study_caption(gallery->captions, "mnist_few_digits", NULL);
     return HB_OK;
