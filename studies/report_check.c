@@ -6,9 +6,7 @@
  *     tables      objects with the name `name`, texts `columns`, and `rows` of texts
  *     figures     objects with the name `name`
  * Other entries are texts that the page escapes. */
-#include "report_check.h"
-#include "report_html.h"
-#include "study_tools.h"
+#include "report.h"
 
 #include <string.h>
 

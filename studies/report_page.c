@@ -5,12 +5,7 @@
  * each into HTML, and this file puts the frame around: header, summary, contents, sections,
  * corrections, how to repeat. So a new study needs no line here. The page is one file: style and
  * figures are inside, there is no script, and links to files are relative. */
-#include "report_page.h"
-#include "report_check.h"
-#include "report_html.h"
-#include "report_parts.h"
-#include "report_plan.h"
-#include "study_tools.h"
+#include "report.h"
 
 #include <heatball/file.h>
 

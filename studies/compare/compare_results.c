@@ -120,19 +120,12 @@ static int compare_find_name(const hb_comparison *c, const char *name, hb_value 
 
 static int compare_find_recipe(const hb_recipe *recipe, const char *name, hb_value *out)
 {
-    if (strcmp(name, "method") == 0)
-        out->text = recipe->name;
-    else if (strcmp(name, "label") == 0)
-        out->text = recipe->label;
-    else if (strcmp(name, "color") == 0)
-        out->number = recipe->color;
-    else if (strcmp(name, "cost") == 0)
-        out->number = recipe->cost;
-    else if (strcmp(name, "target_rows") == 0)
-        out->number = recipe->target_rows;
-    else
-        return 0;
-    return 1;
+    static const hb_field_of fields[] = {HB_FIELD_OF(hb_recipe, color),
+                                         HB_FIELD_OF(hb_recipe, cost),
+                                         HB_FIELD_OF(hb_recipe, target_rows)};
+    if (strcmp(name, "method") == 0) out->text = recipe->name;
+    if (strcmp(name, "label") == 0) out->text = recipe->label;
+    return out->text || hb_study_field(HB_COUNT(fields), fields, recipe, name, 0, out);
 }
 
 static int compare_find_mean(const hb_comparison *c, const char *name, int n, const int *k,

@@ -70,14 +70,14 @@ static int drift_run_problem(const hb_comparison *result, int first, int last, i
 static int drift_find_ratio(const hb_comparison *result, const char *name, const int *k,
                             hb_value *out)
 {
-    const hb_drift_ratio r = hb_drift_compare(result, k[0], k[1], k[2], k[3]);
+    static const hb_field_of fields[] = {HB_FIELD_AS(hb_drift_ratio, mean, "ratio"),
+                                         HB_FIELD_AS(hb_drift_ratio, se, "ratio_se"),
+                                         HB_FIELD_AS(hb_drift_ratio, spread, "ratio_spread"),
+                                         HB_FIELD_AS(hb_drift_ratio, least, "ratio_least"),
+                                         HB_FIELD_AS(hb_drift_ratio, most, "ratio_most")};
     if (strncmp(name, "ratio", 5) != 0) return 0;
-    out->number = strcmp(name + 5, "_se") == 0       ? r.se
-                  : strcmp(name + 5, "_spread") == 0 ? r.spread
-                  : strcmp(name + 5, "_least") == 0  ? r.least
-                  : strcmp(name + 5, "_most") == 0   ? r.most
-                                                     : r.mean;
-    return 1;
+    const hb_drift_ratio r = hb_drift_compare(result, k[0], k[1], k[2], k[3]);
+    return hb_study_field(HB_COUNT(fields), fields, &r, name, 0, out);
 }
 
 /* Mean over seeds of a model's density at point k of the line. */
@@ -93,24 +93,19 @@ static double drift_mean_line(const hb_comparison *result, int problem, int meth
 static int drift_find_line(const hb_comparison *result, const char *name, const int *k,
                            hb_value *out)
 {
+    static const hb_field_of of_process[] = {HB_FIELD_AS(hb_drift_process, from, "line_from"),
+                                             HB_FIELD_AS(hb_drift_process, to, "line_to")};
+    static const hb_field_of of_truth[] = {HB_FIELD_OF(hb_drift_truth, claimed),
+                                           HB_FIELD_AS(hb_drift_truth, line, "exact"),
+                                           HB_FIELD_AS(hb_drift_truth, line_error, "exact_error")};
     const hb_drift_process *p = &hb_drift_processes[k[0]];
-    const hb_drift_truth *truth = &hb_drift_truths_of(result)[k[0]];
     const double length = hypot(p->to[0] - p->from[0], p->to[1] - p->from[1]);
-    if (strcmp(name, "claimed") == 0)
-        out->number = truth->claimed[k[1]];
-    else if (strcmp(name, "line_from") == 0)
-        out->number = p->from[k[1]];
-    else if (strcmp(name, "line_to") == 0)
-        out->number = p->to[k[1]];
-    else if (strcmp(name, "place") == 0)
-        out->number = length * (k[1] / (DRIFT_LINE - 1.0) - 0.5);
-    else if (strcmp(name, "exact") == 0)
-        out->number = truth->line[k[1]];
-    else if (strcmp(name, "exact_error") == 0)
-        out->number = truth->line_error[k[1]];
-    else
-        return 0;
-    return 1;
+    const size_t at = (size_t)k[1];
+    if (strcmp(name, "place") == 0) out->number = length * (k[1] / (DRIFT_LINE - 1.0) - 0.5);
+    return strcmp(name, "place") == 0 ||
+           hb_study_field(HB_COUNT(of_process), of_process, p, name, at, out) ||
+           hb_study_field(HB_COUNT(of_truth), of_truth, &hb_drift_truths_of(result)[k[0]], name, at,
+                          out);
 }
 
 /* Lists: problems; the same and -1 for their mean; the rotating double well and the Mueller-like

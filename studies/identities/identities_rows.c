@@ -96,60 +96,59 @@ static rows_seen rows_look(const hb_identities *list, const char *check, const c
     return s;
 }
 
+typedef struct named {
+    const char *name;
+    double value;
+} named;
+
+static int rows_pick(size_t n, const named *all, const char *name, double *out)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(name, all[i].name) == 0) {
+            *out = all[i].value;
+            return 1;
+        }
+    return 0;
+}
+
 static int rows_find_all(const rows_seen *s, const char *name, double *out)
 {
     const double n = (double)s->n;
-    const struct {
-        const char *name;
-        double value;
-    } all[] = {{"off", s->off},
-               {"errors", s->errors},
-               {"largest", s->most},
-               {"slope", (n * s->sxy - s->sx * s->sy) / (n * s->sxx - s->sx * s->sx)},
-               {"agree", s->errors <= AGREE},
-               {"below", s->below},
-               {"above", s->above},
-               {"grows", s->grows},
-               {"count", n},
-               {"first_at", s->first->at},
-               {"last_at", s->last->at},
-               {"first_share", s->first->value / s->first->exact},
-               {"last_share", s->last->value / s->last->exact},
-               {"at_largest", s->largest->value},
-               {"error_at_largest", s->largest->error},
-               {"most_errors", s->errors}};
-    for (size_t i = 0; i < HB_COUNT(all); i++) {
-        if (strcmp(name, all[i].name) != 0) continue;
-        *out = all[i].value;
-        return 1;
-    }
-    return 0;
+    const named all[] = {{"off", s->off},
+                         {"errors", s->errors},
+                         {"largest", s->most},
+                         {"slope", (n * s->sxy - s->sx * s->sy) / (n * s->sxx - s->sx * s->sx)},
+                         {"agree", s->errors <= AGREE},
+                         {"below", s->below},
+                         {"above", s->above},
+                         {"grows", s->grows},
+                         {"count", n},
+                         {"first_at", s->first->at},
+                         {"last_at", s->last->at},
+                         {"first_share", s->first->value / s->first->exact},
+                         {"last_share", s->last->value / s->last->exact},
+                         {"at_largest", s->largest->value},
+                         {"error_at_largest", s->largest->error},
+                         {"most_errors", s->errors}};
+    return rows_pick(HB_COUNT(all), all, name, out);
 }
 
 /* ---- of one row ---- */
 
 static int rows_find_one(const hb_identity *row, const char *name, double *out)
 {
-    const struct {
-        const char *name;
-        double value;
-    } all[] = {{"value", row->value},
-               {"exact", row->exact},
-               {"error", row->error},
-               {"distance", fabs(row->value - row->exact)},
-               {"zero", fabs(row->value) <= AGREE * row->error},
-               {"one", fabs(row->value - 1) <= AGREE * row->error},
-               {"row_dim", row->dim},
-               {"row_at", row->at},
-               {"row_value", row->value},
-               {"row_exact", row->exact},
-               {"row_error", row->error}};
-    for (size_t i = 0; i < HB_COUNT(all); i++) {
-        if (strcmp(name, all[i].name) != 0) continue;
-        *out = all[i].value;
-        return 1;
-    }
-    return 0;
+    const named all[] = {{"value", row->value},
+                         {"exact", row->exact},
+                         {"error", row->error},
+                         {"distance", fabs(row->value - row->exact)},
+                         {"zero", fabs(row->value) <= AGREE * row->error},
+                         {"one", fabs(row->value - 1) <= AGREE * row->error},
+                         {"row_dim", row->dim},
+                         {"row_at", row->at},
+                         {"row_value", row->value},
+                         {"row_exact", row->exact},
+                         {"row_error", row->error}};
+    return rows_pick(HB_COUNT(all), all, name, out);
 }
 
 int hb_identities_find(const void *of, const char *name, int n, const hb_value *v, hb_value *out)

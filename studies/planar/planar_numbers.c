@@ -116,7 +116,8 @@ static int planar_find_set(const hb_comparison *result, const char *name, int k,
     return 0;
 }
 
-static int planar_find_of_set(const char *name, int set, hb_value *out)
+/* Of a set and, for the paper's numbers, an index. */
+static int planar_find_of_set(const char *name, int set, int k, hb_value *out)
 {
     static const char *const titles[PLANAR_SETS] = {
         "asymmetric gmm", "sparse dense gmm", "elongated gmm", "two spiral",
@@ -124,21 +125,19 @@ static int planar_find_of_set(const char *name, int set, hb_value *out)
     static const char *const short_titles[PLANAR_SETS] = {"asymmetric", "sparse-dense", "elongated",
                                                           "two spiral", "ring",         "pinwheel",
                                                           "two moon",   "double ring"};
+    static const hb_field_of fields[] = {
+        HB_FIELD_OF(hb_planar_set, mixture),      HB_FIELD_OF(hb_planar_set, batch),
+        HB_FIELD_OF(hb_planar_set, sigma_max),    HB_FIELD_OF(hb_planar_set, paper),
+        HB_FIELD_OF(hb_planar_set, paper_global), HB_FIELD_OF(hb_planar_set, paper_low),
+        HB_FIELD_OF(hb_planar_set, paper_mmd)};
     const hb_planar_set *s = &hb_planar_sets[set];
+    if (hb_study_field(HB_COUNT(fields), fields, s, name, (size_t)k, out)) return 1;
     if (strcmp(name, "set") == 0)
         out->text = s->name;
     else if (strcmp(name, "title") == 0)
         out->text = titles[set];
     else if (strcmp(name, "short_title") == 0)
         out->text = short_titles[set];
-    else if (strcmp(name, "mixture") == 0)
-        out->number = s->mixture;
-    else if (strcmp(name, "batch") == 0)
-        out->number = s->batch;
-    else if (strcmp(name, "sigma_max") == 0)
-        out->number = s->sigma_max;
-    else if (strcmp(name, "paper_mmd") == 0)
-        out->number = s->paper_mmd;
     else if (strcmp(name, "cut_share") == 0)
         out->number = truncate_ball(s->sigma_max).share;
     else if (strcmp(name, "cut_offset") == 0)
@@ -168,7 +167,7 @@ static int planar_find_one(const hb_comparison *result, const char *name, double
     else if (strcmp(name, "poorest") == 0)
         out->number = count_modes(result, -1, k).poorest;
     else
-        return planar_find_of_set(name, k, out);
+        return planar_find_of_set(name, k, 0, out);
     return 1;
 }
 
@@ -178,16 +177,9 @@ int hb_planar_find(const hb_comparison *result, const char *name, int n, const h
     int k[5] = {0};
     double step;
     for (int i = 0; i < n && i < 5; i++) k[i] = isnan(v[i].number) ? 0 : (int)v[i].number;
-    const hb_planar_set *s = &hb_planar_sets[k[0]];
     if (n == 1) return planar_find_one(result, name, v[0].number, out);
     if (n == 0 && (strcmp(name, "rises") == 0 || strcmp(name, "runs") == 0))
         out->number = count_rises(result, name[1] == 'u');
-    else if (n == 2 && strcmp(name, "paper") == 0)
-        out->number = s->paper[k[1]];
-    else if (n == 2 && strcmp(name, "paper_global") == 0)
-        out->number = s->paper_global[k[1]];
-    else if (n == 2 && strcmp(name, "paper_low") == 0)
-        out->number = s->paper_low[k[1]];
     else if (n == 2 && strcmp(name, "fewest_modes") == 0)
         out->number = count_modes(result, k[0], k[1]).fewest;
     else if (n == 3 && strcmp(name, "curve_step") == 0) {
@@ -196,6 +188,7 @@ int hb_planar_find(const hb_comparison *result, const char *name, int n, const h
     } else if (n == 5 && strcmp(name, "curve") == 0)
         out->number = mean_curve(result, k[0], k[1], k[2], k[3], k[4], &step);
     else
-        return 0;
+        return n == 2 && strncmp(name, "paper", 5) == 0 &&
+               planar_find_of_set(name, k[0], k[1], out);
     return 1;
 }
