@@ -6,7 +6,7 @@
  *     tables      objects with the name `name`, texts `columns`, and `rows` of texts
  *     figures     objects with the name `name`
  * Other entries are texts that the page escapes. */
-#include "report.h"
+#include "report_page.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Text of the page. The page is written to a stream in memory, so that a failure shows once, when the
  * stream is closed, and not after every word. */
-#include "report.h"
+#include "report_page.h"
 
 #include <ctype.h>
 #include <fcntl.h>

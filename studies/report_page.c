@@ -5,7 +5,7 @@
  * each into HTML, and this file puts the frame around: header, summary, contents, sections,
  * corrections, how to repeat. So a new study needs no line here. The page is one file: style and
  * figures are inside, there is no script, and links to files are relative. */
-#include "report.h"
+#include "report_page.h"
 
 #include <heatball/file.h>
 

@@ -7,7 +7,7 @@
  * How wide a table must be at least is estimated from its longest pieces of text, so that the style
  * sheet can fold it in narrower windows: 13 columns of numbers like 0.00134 ± 0.0002, which break
  * before the ±, have 13 (8 + 2) 0.6 0.84 = 66 rem. */
-#include "report.h"
+#include "report_page.h"
 
 #include <math.h>
 #include <string.h>

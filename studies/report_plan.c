@@ -4,7 +4,7 @@
  * a section the claims come in the order of the studies; a table or figure follows the first claim
  * of its section that names it, and those that no claim names close the section. What says
  * no place, or an unknown one, goes where its study belongs. */
-#include "report.h"
+#include "report_page.h"
 
 #include <stdlib.h>
 #include <string.h>

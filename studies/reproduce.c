@@ -8,7 +8,7 @@
  * in seconds of a machine of two cores; how fast they pass here is measured by whoever shows the line.
  * A study tells its share by reports under its own name; those of single calls say nothing about the
  * whole and only ask whether to stop. */
-#include "report.h"
+#include "report_page.h"
 
 #include <heatball/team.h>
 

@@ -99,6 +99,6 @@ def test_claims_show_figures_and_tables_that_exist():
 
 
 def test_sections_and_corrections_are_counted():
-    header = (STUDIES / "report.h").read_text(encoding="utf-8")
+    header = (STUDIES / "report_page.h").read_text(encoding="utf-8")
     sections, corrections = map(int, re.search(r"HB_PAGE_SECTIONS = (\d+), HB_PAGE_CORRECTIONS = (\d+)", header).groups())
     assert len(TEXTS["sections"]) == sections and len(TEXTS["corrections"]) == corrections

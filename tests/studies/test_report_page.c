@@ -1,7 +1,7 @@
 /* The page of hb_reproduce from made-up results, so that what no study of the moment does is tried too:
  * characters with a meaning in HTML, a place that is missing or unknown, a large SVG, a picture that is
  * only a PNG, a study that was skipped, and numbers of tables that are the paper's. */
-#include "report.h"
+#include "report_page.h"
 #include "study_tools.h"
 #include "support.h"
 

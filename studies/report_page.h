@@ -1,8 +1,8 @@
-/* studies/report.h: the page of hb_reproduce: what it shows and in which order (report_plan.c), text
+/* studies/report_page.h: the page of hb_reproduce: what it shows and in which order (report_plan.c), text
  * (report_html.c), parts (report_parts.c, report_figure.c), results that may come from elsewhere
  * (report_check.c), and the page itself (report_page.c). */
-#ifndef HB_STUDIES_REPORT_H
-#define HB_STUDIES_REPORT_H
+#ifndef HB_STUDIES_REPORT_PAGE_H
+#define HB_STUDIES_REPORT_PAGE_H
 
 #include "study_tools.h"
 
