@@ -41,16 +41,16 @@ typedef struct hb_compared hb_compared;
 typedef struct hb_comparison {
     const hb_compared *of;
     const void *size; /* how much work: the study's own settings */
-    const void *full; /* the same without --quick */
     void *user;       /* what its trainings share */
     uint64_t first_seed;
-    char seed_text[24]; /* the same */
     int seeds;
     char *directory; /* of the files of the trials */
     size_t n;
-    hb_trial *trials; // (n), in the order of the plan
-    double *values;   // of the trials
-    int *place;       // (n_sets, n_methods, seeds): the trial, or -1
+    hb_trial *trials;   // (n), in the order of the plan
+    double *values;     // of the trials
+    int *place;         // (n_sets, n_methods, seeds): the trial, or -1
+    const void *full;   /* the size without --quick, for the page */
+    char seed_text[24]; /* first_seed */
 } hb_comparison;
 
 struct hb_compared {
