@@ -1,5 +1,6 @@
 /* Claims, tables, figures and what --quick shortens, as rows of page_texts.json with formulas
- * (page_formula.h) over the numbers of a study. Entries are those whose name begins with the study's:
+ * (page_formula.h) over the numbers of a study. Entries are those whose name begins with the
+ * study's:
  *
  *     claims      let {NAME: FORMULA}, when, values (of the places of its texts), holds, corrected
  *     tables      over (loops, a row for each), cells ["[LOOPS] TEXT @ VALUES", ..], more_columns,

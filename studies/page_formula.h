@@ -2,8 +2,8 @@
  *
  *     exp(mean(s in sets, log(error(s, hb)/error(s, dsm)))) <= 0.9 & seeds > 1
  *
- * has numbers, 'words' or `words`, names and calls with ( ) + - * / < > <= >= == != ! & | as in C; true is 1.
- * A loop is "NAME in LIST", "NAME from A to B" or "NAME of (A, B, ..)". Calls:
+ * has numbers, 'words' or `words`, names and calls with ( ) + - * / < > <= >= == != ! & | as in C;
+ * true is 1. A loop is "NAME in LIST", "NAME from A to B" or "NAME of (A, B, ..)". Calls:
  *     sum mean least most at_least at_most (LOOP, F)   over F that is no NaN; at_: its first item
  *     all any (LOOP, F)    join(LOOP, SEPARATOR, WORD): without ""    text(TEXT, VALUE, ..)
  *     if(C, A, B)    pick(I, A, B, ..)    min max(A, B)    isnan isfinite(A)
@@ -38,8 +38,8 @@ typedef struct hb_formula_list {
     const char *words[HB_FORMULA_MOST];
 } hb_formula_list;
 void hb_formula_values(hb_formula *f, const char *values, hb_formula_list *out);
-/* The text, "" for NULL; one with a " ±" in front of a NaN ends there, one that begins with NaN is "".
- * It lives as long as f. */
+/* The text, "" for NULL; one with a " ±" in front of a NaN ends there, one that begins with NaN is
+ * "". It lives as long as f. */
 const char *hb_formula_text(hb_formula *f, const char *text);
 /* Calls do_it for all items of the loops "LOOP, LOOP, ..", the last one fastest; NULL: once. */
 typedef hb_status hb_formula_step(hb_formula *f, void *user);

@@ -1,8 +1,8 @@
 /* The page of hb_reproduce, made from the studies' own result files and from nothing else.
  *
  * NAME.json of a study holds title, command, claims, tables, figures and what a quick run shortened
- * (study_tools.h); report_plan.c orders them as the paper does, report_parts.c and report_figure.c turn
- * each into HTML, and this file puts the frame around: header, summary, contents, sections,
+ * (study_tools.h); report_plan.c orders them as the paper does, report_parts.c and report_figure.c
+ * turn each into HTML, and this file puts the frame around: header, summary, contents, sections,
  * corrections, how to repeat. So a new study needs no line here. The page is one file: style and
  * figures are inside, there is no script, and links to files are relative. */
 #include "report_page.h"

@@ -1,6 +1,6 @@
-/* studies/report_page.h: the page of hb_reproduce: what it shows and in which order (report_plan.c), text
- * (report_html.c), parts (report_parts.c, report_figure.c), results that may come from elsewhere
- * (report_check.c), and the page itself (report_page.c). */
+/* studies/report_page.h: the page of hb_reproduce: what it shows and in which order
+ * (report_plan.c), text (report_html.c), parts (report_parts.c, report_figure.c), results that may
+ * come from elsewhere (report_check.c), and the page itself (report_page.c). */
 #ifndef HB_STUDIES_REPORT_PAGE_H
 #define HB_STUDIES_REPORT_PAGE_H
 
@@ -70,8 +70,8 @@ void hb_page_first_sentence(FILE *page, const char *text, size_t most, int prose
 const char *hb_page_string(const json_t *object, const char *key);
 
 void hb_page_base64(FILE *page, const unsigned char *bytes, size_t n);
-/* The bytes of a regular file and a zero behind them, to be given to free(); NULL when it cannot be read, is empty, or
- * is a link or a device. */
+/* The bytes of a regular file and a zero behind them, to be given to free(); NULL when it cannot be
+ * read, is empty, or is a link or a device. */
 char *hb_page_read(const char *path, size_t *size);
 json_t *hb_page_read_json(const char *path, json_error_t *error);
 
@@ -90,7 +90,8 @@ hb_status hb_page_figure(hb_context *context, FILE *page, const char *directory,
 
 /* ---- the page ---- */
 
-/* HB_ERROR_FORMAT where the result of a study, read from the path, has types or names that it may not have. */
+/* HB_ERROR_FORMAT where the result of a study, read from the path, has types or names that it may
+ * not have. */
 hb_status hb_page_check(hb_context *context, const char *path, const char *study,
                         const json_t *result);
 

@@ -1,9 +1,9 @@
 /* The order of the page: the sections of the paper, and in each the claims with what shows them.
  *
- * Each claim, table and figure of a study says where in the paper it belongs ("4.3 Corollary ..."). In
- * a section the claims come in the order of the studies; a table or figure follows the first claim
- * of its section that names it, and those that no claim names close the section. What says
- * no place, or an unknown one, goes where its study belongs. */
+ * Each claim, table and figure of a study says where in the paper it belongs ("4.3 Corollary ...").
+ * In a section the claims come in the order of the studies; a table or figure follows the first
+ * claim of its section that names it, and those that no claim names close the section. What says no
+ * place, or an unknown one, goes where its study belongs. */
 #include "report_page.h"
 
 #include <stdlib.h>

@@ -2,7 +2,8 @@
  * only the series.
  *
  *     "size": [rows, columns, height, width]     of panels; 0: by default
- *     "panels": [{"title", "x", "y", "key", "log": [base of x, of y], "range": [x, x, y, y]}, ..] */
+ *     "panels": [{"title", "x", "y", "key", "log": [base of x, of y], "range": [x, x, y, y]},
+ *     ..] */
 #include "study_tools.h"
 
 #include <math.h>
@@ -20,8 +21,8 @@ static void remove_pictures(const char *stem)
     }
 }
 
-/* Writes DIRECTORY/NAME.{csv,gp,svg,png}. Without gnuplot the first two are there, a note goes to the
- * table once per study, and the call succeeds. */
+/* Writes DIRECTORY/NAME.{csv,gp,svg,png}. Without gnuplot the first two are there, a note goes to
+ * the table once per study, and the call succeeds. */
 static hb_status write_figure(hb_gallery *g, hb_figure *figure, const char *name)
 {
     char *stem;

@@ -30,7 +30,8 @@ hb_status hb_study_write_text(hb_context *context, const char *directory, const 
 /* Writes root (which is released in any case) to DIRECTORY/NAME, whole or not at all. */
 hb_status hb_study_write_json(hb_context *context, const char *directory, const char *name,
                               json_t *root);
-/* Writes DIRECTORY/NAME, a .csv with these columns, separated by commas, whole or not at all: item i of n by write. */
+/* Writes DIRECTORY/NAME, a .csv with these columns, separated by commas, whole or not at all: item
+ * i of n by write. */
 hb_status hb_study_write_csv(hb_context *context, const char *directory, const char *name,
                              const char *columns, size_t n,
                              hb_status (*write)(hb_writer *writer, const void *user, size_t i),
@@ -52,21 +53,23 @@ static inline hb_claim_verdict hb_study_verdict(int holds, int holds_corrected)
 }
 
 /* What the page says is in studies/page_texts.json, which is built into the program:
- *     claims   STUDY/ID: statement (what the paper says, in our words), the figure and the table that
- *              show it, paper (its number), ours, why (one sentence on the verdict), correction (the
- *              entry of docs/paper.md's list that it measures), as (the claim that has the other texts)
- *     tables   NAME: title, columns separated by '|', cells, rows (with the cells of each), note (what
- *              to see); a column that ends with " (paper)" has the paper's numbers, the only ones on
- *              the page that are not computed
+ *     claims   STUDY/ID: statement (what the paper says, in our words), the figure and the table
+ *              that show it, paper (its number), ours, why (one sentence on the verdict),
+ *              correction (the entry of docs/paper.md's list that it measures), as (the claim that
+ *              has the other texts)
+ *     tables   NAME: title, columns separated by '|', cells, rows (with the cells of each), note
+ *              (what to see); a column that ends with " (paper)" has the paper's numbers, the only
+ *              ones on the page that are not computed
  *     figures  NAME: caption; size, panels and series, which are not on the page (study_figures.c)
  *     shortened  NAME: what the quick run does less of
  *     functions  of each study, for the formulas of all of them (page_formula.h, page_data.c)
  *     sections, corrections   of the paper, in the order of the page
- * and of each its place in the paper, "4.3 Proposition 11 (variance gap)": the number of the section
- * comes first, letters are its appendices; the page shows claims, tables and figures in this order.
- * Texts have places for values, which are taken in the order paper, ours, why: %d, %.2f, %g, %e for a
- * number, %s for a word, %{no|yes} for the text that the next number chooses, counted from 0, and %{s}
- * for what follows a number other than 1. A place without a value becomes "?". */
+ * and of each its place in the paper, "4.3 Proposition 11 (variance gap)": the number of the
+ * section comes first, letters are its appendices; the page shows claims, tables and figures in
+ * this order. Texts have places for values, which are taken in the order paper, ours, why: %d,
+ * %.2f, %g, %e for a number, %s for a word, %{no|yes} for the text that the next number chooses,
+ * counted from 0, and %{s} for what follows a number other than 1. A place without a value becomes
+ * "?". */
 typedef struct hb_fill {
     const double *numbers;
     size_t n;
@@ -81,8 +84,9 @@ const json_t *hb_study_texts(const char *kind); /* one of these lists */
 /* Appends the claim "STUDY/ID". fill here and below: NULL for a text without places. */
 void hb_study_claim(json_t *claims, const char *key, hb_claim_verdict verdict, const hb_fill *fill);
 
-/* A table of the page, cells as text: root["tables"] gets {name, title, place, note, columns, rows},
- * which is returned. rows: an array of arrays of strings, released; NULL: those of page_texts.json alone. */
+/* A table of the page, cells as text: root["tables"] gets {name, title, place, note, columns,
+ * rows}, which is returned. rows: an array of arrays of strings, released; NULL: those of
+ * page_texts.json alone. */
 json_t *hb_study_table(json_t *root, const char *name, json_t *rows, const hb_fill *fill);
 /* Appends {name, caption, place} to a study's list of figures. */
 void hb_study_caption(json_t *figures, const char *name, const hb_fill *fill);
@@ -100,8 +104,8 @@ typedef struct hb_numbers {
     hb_context *context;
     const char *study;
     const void *of;
-    /* What the name stands for with n arguments; 0: nothing. A list is a name with one argument, the
-     * number of an item from 0 on. */
+    /* What the name stands for with n arguments; 0: nothing. A list is a name with one argument,
+     * the number of an item from 0 on. */
     int (*find)(const void *of, const char *name, int n, const hb_value *v, hb_value *out);
 } hb_numbers;
 
@@ -111,10 +115,10 @@ typedef struct hb_field_of {
     size_t offset;
     char kind; /* int, 64 bits unsigned, double */
 } hb_field_of;
-#define HB_FIELD_AS(type, field, name)                                                                  \
-    {                                                                                                   \
-        name, offsetof(type, field),                                                                  \
-     _Generic((((const type *)NULL)->field), int: 'i', const int *: 'i', uint64_t: 'u', default: 'd') \
+#define HB_KIND(x) _Generic((x), int : 'i', const int * : 'i', uint64_t : 'u', default : 'd')
+#define HB_FIELD_AS(type, field, name)                                                             \
+    {                                                                                              \
+        name, offsetof(type, field), HB_KIND(((const type *)NULL)->field)                          \
     }
 #define HB_FIELD_OF(type, name) HB_FIELD_AS(type, name, #name)
 /* Item k of the field of this name; 0: there is none. */
@@ -139,7 +143,8 @@ typedef struct hb_gallery {
     int noted; /* that there is no gnuplot */
 } hb_gallery;
 
-/* Draws DIRECTORY/NAME.* and appends its caption; rows and columns of panels, 0: columns of page_texts.json. */
+/* Draws DIRECTORY/NAME.* and appends its caption; rows and columns of panels, 0: columns of
+ * page_texts.json. */
 typedef hb_status hb_drawing(hb_figure *figure, const void *user);
 hb_status hb_study_draw(hb_gallery *g, const char *name, int rows, int columns, hb_drawing *draw,
                         const void *user);

@@ -3,8 +3,8 @@
  * dX = (X - X^3) dt + dW has the stationary density p ~ exp(x^2 - x^4/2) and the stationary score
  * 2x - 2x^3. The paper estimates the score at t = 1 by denoising score matching (10^4 trajectories,
  * noise 0.15) and by the heat-ball representation (r = 0.3), and compares both with the stationary
- * score, without naming the start. At t = 1 that is the right answer only for a stationary start. So
- * the table here has two starts, stationary and gaussian(mean=0, var=1), and two references, the
+ * score, without naming the start. At t = 1 that is the right answer only for a stationary start.
+ * So the table here has two starts, stationary and gaussian(mean=0, var=1), and two references, the
  * stationary score and the exact score at t = 1.
  *
  * Must reproduce: heat ball below 1e-3 overall (the paper: 0.54), DSM near 5 (the paper: 5.20). */

@@ -24,7 +24,7 @@ enum {
 
 typedef enum hb_dimension_method {
     DIMENSION_DSM,
-    DIMENSION_DSM_TARGETS, /* with the averaged targets of fp and hb: what the others are compared with */
+    DIMENSION_DSM_TARGETS, /* with the averaged targets of fp and hb: the reference of ratios */
     DIMENSION_FP,
     DIMENSION_HB,
     DIMENSION_DSM_TIME, /* dsm-targets and fp in the time of hb, at the largest number of rows */
@@ -94,8 +94,9 @@ void hb_dimension_plan(hb_comparison *result);
 
 /* ---- results ---- */
 
-/* Mean over families and seeds of ln(error) or, DIMENSION_EXCESS, of nats; other >= 0: of the difference to that method on the
- * same rows, so that exp(mean) is the geometric mean of the ratios. */
+/* Mean over families and seeds of ln(error) or, DIMENSION_EXCESS, of nats; other >= 0: of the
+ * difference to that method on the same rows, so that exp(mean) is the geometric mean of the
+ * ratios. */
 hb_mean hb_dimension_compare(const hb_comparison *result, int d, int r, int method, int other,
                              int value);
 double hb_dimension_term(const hb_trial *cell, int value);

@@ -1,13 +1,14 @@
 /* The losses from 2 to 64 dimensions: where does the heat-ball constraint pay?
  *
- * Denoising score matching with and without averaged targets, FP-Diffusion and the heat-ball loss on four
- * families of Gaussian mixtures, whose scores are exact in every dimension; by the number of rows, at equal
- * steps and at equal seconds. Each (dimension, rows, family, method, seed) is a cell that leaves its numbers
- * in cells/; tables, claims and figures are made from these alone. Cells are done seed by seed, so that a
- * study that was stopped makes its page from K finished seeds with --seeds K --resume.
+ * Denoising score matching with and without averaged targets, FP-Diffusion and the heat-ball loss
+ * on four families of Gaussian mixtures, whose scores are exact in every dimension; by the number
+ * of rows, at equal steps and at equal seconds. Each (dimension, rows, family, method, seed) is a
+ * cell that leaves its numbers in cells/; tables, claims and figures are made from these alone.
+ * Cells are done seed by seed, so that a study that was stopped makes its page from K finished
+ * seeds with --seeds K --resume.
  *
- * Must reproduce (docs/losses.md, other seeds of families like these): hb at about 0.7 of dsm with the same
- * targets in low density at d = 8, tau = 0.3, 8000 rows. */
+ * Must reproduce (docs/losses.md, other seeds of families like these): hb at about 0.7 of dsm with
+ * the same targets in low density at d = 8, tau = 0.3, 8000 rows. */
 #include "dimension.h"
 
 const char *hb_dimension_value_name(int index, char buffer[32])

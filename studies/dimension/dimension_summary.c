@@ -1,5 +1,5 @@
-/* dimension.json, the printed table, numbers for the page: geometric means and ratios over families and
- * seeds. */
+/* dimension.json, the printed table, numbers for the page: geometric means and ratios over families
+ * and seeds. */
 #include "dimension.h"
 
 #include <math.h>

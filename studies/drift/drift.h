@@ -50,7 +50,8 @@ extern const hb_drift_process hb_drift_processes[DRIFT_PROBLEMS];
 
 /* dx = F dtau + sqrt(2) dW with its start; tau is the time. */
 hb_status hb_drift_problem(hb_context *context, int problem, hb_problem **out);
-/* The 1-D well of the rotated chains, with its start; R[dim][dim]: row i is the direction of well i. */
+/* The 1-D well of the rotated chains, with its start; R[dim][dim]: row i is the direction of well
+ * i. */
 hb_status hb_drift_well(hb_context *context, hb_problem **out);
 hb_status hb_drift_rotation(hb_context *context, int dim, double *R);
 
@@ -108,7 +109,8 @@ enum {
 };
 hb_value_name hb_drift_value_name;
 
-/* (DRIFT_LINE), behind the values: density of the model along the line, its mass made 1; NaN: none. */
+/* (DRIFT_LINE), behind the values: density of the model along the line, its mass made 1; NaN:
+ * none. */
 static inline double *hb_drift_line_of(const hb_trial *run)
 {
     return run->value + DRIFT_VALUES;
@@ -123,9 +125,9 @@ int hb_drift_take(const hb_comparison *result, const json_t *root, hb_trial *run
 
 /* ---- results ---- */
 
-/* Of one number of `method` in units of `other`, geometric: over the seeds of one problem, or (problem
- * -1) over problems and seeds. se: of the logarithm, over seeds; spread: its standard deviation over
- * problems. */
+/* Of one number of `method` in units of `other`, geometric: over the seeds of one problem, or
+ * (problem -1) over problems and seeds. se: of the logarithm, over seeds; spread: its standard
+ * deviation over problems. */
 typedef struct hb_drift_ratio {
     int n; /* problems */
     double mean, se, spread, least, most;

@@ -1,8 +1,9 @@
-/* Scores of nonlinear SDEs learnt by networks: denoising score matching from simulated paths, the pointwise
- * Fokker-Planck residual and the heat-ball residual, against exact scores.
+/* Scores of nonlinear SDEs learnt by networks: denoising score matching from simulated paths, the
+ * pointwise Fokker-Planck residual and the heat-ball residual, against exact scores.
  *
- * The exact scores come first (drift_truth.c), then each (process, method, seed) is one run (drift_run.c) that
- * leaves its numbers in runs/; tables, claims and figures are made from those. */
+ * The exact scores come first (drift_truth.c), then each (process, method, seed) is one run
+ * (drift_run.c) that leaves its numbers in runs/; tables, claims and figures are made from
+ * those. */
 #include "drift.h"
 
 static void drift_set_name(const hb_comparison *result, int problem, char separator, char name[48])

@@ -3,8 +3,9 @@
  *
  * Methods are compared seed by seed: with e the error of a run,
  *     l(problem, seed) = ln e(method) - ln e(other),
- * a ratio is exp of the mean of l over problems and seeds, its standard error that of the means over
- * problems from seed to seed, its spread the standard deviation over problems of the means over seeds. */
+ * a ratio is exp of the mean of l over problems and seeds, its standard error that of the means
+ * over problems from seed to seed, its spread the standard deviation over problems of the means
+ * over seeds. */
 #include "drift.h"
 
 #include <math.h>

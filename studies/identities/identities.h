@@ -1,7 +1,9 @@
 /* studies/identities/identities.h: the parts of the study of the paper's identities.
  *
- *     identities_rows.c       the list of measured numbers, each beside its exact value; numbers by name
- *     identities_fields.c     closed-form densities of linear drifts, right and wrong, and their problems
+ *     identities_rows.c       the list of measured numbers, each beside its exact value; numbers by
+ *                             name
+ *     identities_fields.c     closed-form densities of linear drifts, right and wrong, and their
+ *                             problems
  *     identities_average.c    averages over heat balls with sources of which terms can be left out
  *     identities_setup.c      section 2: time change, Helmholtz split
  *     identities_budget.c     section 2.3: existence window and two-sided bounds

@@ -2,11 +2,12 @@
  *
  *     mnist_plan.c      sizes, settings of the trainings, the cells of the table
  *     mnist_data.c      the images, the classifier, where the kept model is
- *     mnist_judge.c     numbers of a set of generated images;  mnist_loss.c: the held-out loss of a model
+ *     mnist_judge.c     numbers of a set of generated images;  mnist_loss.c: the held-out loss of a
+ *                       model
  *     mnist_train.c     the main model and the methods beside each other
  *     mnist_cells.c     the table over det_tau, n_correct and n_steps
- *     mnist_few.c       few training images: dsm, dsm stopped in time, fp, hb;  mnist_few_results.c: its
- *                       files
+ *     mnist_few.c       few training images: dsm, dsm stopped in time, fp, hb;
+ *                       mnist_few_results.c: its files
  *     mnist_parts.c     finished parts as files, for --resume
  *     mnist_progress.c  one progress for all of it
  *     mnist_summary.c   mnist.csv, mnist.json, the printed table
@@ -179,7 +180,8 @@ typedef struct hb_mnist {
 hb_status hb_mnist_load(hb_mnist *m);
 /* The classifier, trained or read; nothing without images. */
 hb_status hb_mnist_prepare_classifier(hb_mnist *m);
-/* The path of the kept model; "" when there is none: $HEATBALL_MODELS, models/, or beside the command. */
+/* The path of the kept model; "" when there is none: $HEATBALL_MODELS, models/, or beside the
+ * command. */
 void hb_mnist_find_model(size_t size, char *path);
 /* Some test images, m->size.real of them, to compare with. */
 size_t hb_mnist_real_count(const hb_mnist *m);
@@ -241,7 +243,8 @@ uint64_t hb_mnist_sum(size_t bytes, const void *data, uint64_t sum);
 
 /* ---- progress ---- */
 
-/* A context of its own whose progress is reported to the caller's as a share of a total in units. */
+/* A context of its own whose progress is reported to the caller's as a share of a total in
+ * units. */
 hb_status hb_mnist_progress_create(hb_context *caller, hb_mnist_progress **out,
                                    hb_context **context);
 void hb_mnist_progress_total(hb_mnist_progress *progress, double total);

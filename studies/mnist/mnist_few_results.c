@@ -1,6 +1,6 @@
-/* What came out with few training images: mnist_few.csv (a row for each method, number of images and
- * seed), rows of mnist.json, the printed table, and the picture mnist_few_digits (digits beside the
- * training images that are nearest to them). */
+/* What came out with few training images: mnist_few.csv (a row for each method, number of images
+ * and seed), rows of mnist.json, the printed table, and the picture mnist_few_digits (digits beside
+ * the training images that are nearest to them). */
 #include "mnist.h"
 
 #include <math.h>
@@ -128,7 +128,8 @@ void hb_mnist_few_print(FILE *table, const hb_mnist *m)
 
 /* ---- the picture ---- */
 
-/* Odd rows: digits of a method from the first size and seed; below each the nearest of its training images. */
+/* Odd rows: digits of a method from the first size and seed; below each the nearest of its training
+ * images. */
 static hb_status make_picture(hb_mnist *m, int k, hb_mnist_picture *p)
 {
     void *memory;

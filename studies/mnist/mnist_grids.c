@@ -1,7 +1,9 @@
-/* Pictures of digits: a grid for each of the paper's four settings, odd rows real, even rows generated.
+/* Pictures of digits: a grid for each of the paper's four settings, odd rows real, even rows
+ * generated.
  *
- * mnist_grid_DETTAU_CORRECT_STEPS.png are the grids; mnist_grids.svg shows four of them with captions
- * (mnist_pictures.c); mnist_grids.plot.csv has their pixels as bytes. Without the images all rows are generated. */
+ * mnist_grid_DETTAU_CORRECT_STEPS.png are the grids; mnist_grids.svg shows four of them with
+ * captions (mnist_pictures.c); mnist_grids.plot.csv has their pixels as bytes. Without the images
+ * all rows are generated. */
 #include "mnist.h"
 
 #include <math.h>

@@ -2,11 +2,13 @@
  *
  * Pixels are cut to [0, 1] first, as a picture file would. Then
  *     MMD               against test images 0 .. real-1, kernel of hb_judge_mmd (five bandwidths)
- *     artifacts         share of images with a speck of a strength that 1 % of the test images reach
+ *     artifacts         share of images with a speck of a strength that 1 % of the test images
+ *                       reach
  *     classifier        share with a probability above 0.9, share of each class
  *     precision, recall with the third neighbours, against as many test images
  *     nearest           training images, distances beside those of test images
- * Real images get the same numbers: test images behind the first `real`, as if they had been generated. */
+ * Real images get the same numbers: test images behind the first `real`, as if they had been
+ * generated. */
 #include "mnist.h"
 
 #include <math.h>

@@ -1,15 +1,15 @@
-/* Numbers for formulas of the page. Cells by index in the order det_tau, n_correct, n_steps, -1: the
- * real images; methods, sizes of few images and values by index, values also by name.
+/* Numbers for formulas of the page. Cells by index in the order det_tau, n_correct, n_steps, -1:
+ * the real images; methods, sizes of few images and values by index, values also by name.
  *
- * A cell has few numbers with a known error: fractions of n images have sqrt(p(1-p)/n), MMD2 its own.
- * Cells share their noise, so these errors are upper bounds for differences between cells. */
+ * A cell has few numbers with a known error: fractions of n images have sqrt(p(1-p)/n), MMD2 its
+ * own. Cells share their noise, so these errors are upper bounds for differences between cells. */
 #include "mnist.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Item k of the cells that were run; judged: the real images first, then those of the paper's table,
- * with --quick all. */
+/* Item k of the cells that were run; judged: the real images first, then those of the paper's
+ * table, with --quick all. */
 static int mnist_find_cell(const hb_mnist *m, int judged, int k, hb_value *out)
 {
     int n = 0;

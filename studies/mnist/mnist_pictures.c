@@ -1,5 +1,6 @@
-/* Files of pictures: each a grid as .png, and one .svg with several of them and their captions, the pictures inside as
- * base64 text, so that the page of `heatball reproduce` is one file. Pixels in a .csv are bytes. */
+/* Files of pictures: each a grid as .png, and one .svg with several of them and their captions, the
+ * pictures inside as base64 text, so that the page of `heatball reproduce` is one file. Pixels in a
+ * .csv are bytes. */
 #include "mnist.h"
 #include "report_page.h"
 

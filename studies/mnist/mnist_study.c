@@ -1,10 +1,11 @@
 /* The paper's study in 256 dimensions: digits of 16 x 16 pixels from a score network.
  *
- *     images -> classifier -> main model -> numbers of real images -> methods -> table -> few images -> figures
- * Everything that takes time is a part with a file of its own (mnist_parts.c). Without the images there is
- * generation from the kept model, models/mnist16.safetensors, and the count of artifacts; everything
- * else is left out with a sentence. --quick uses the kept model too, and trains a small one when there
- * is none. With --part few there are few images alone, and what they are judged by.
+ *     images -> classifier -> main model -> numbers of real images -> methods -> table -> few
+ *     images -> figures
+ * Everything that takes time is a part with a file of its own (mnist_parts.c). Without the images
+ * there is generation from the kept model, models/mnist16.safetensors, and the count of artifacts;
+ * everything else is left out with a sentence. --quick uses the kept model too, and trains a small
+ * one when there is none. With --part few there are few images alone, and what they are judged by.
  *
  * Must reproduce (the paper): MMD 0.0088 at det_tau 0.15, n_correct 1, n_steps 500. */
 #include "mnist.h"

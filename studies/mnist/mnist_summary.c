@@ -1,5 +1,5 @@
-/* The results as a table in text, mnist.csv (a row for each set of images) and the rows of mnist.json.
- * Numbers that were not measured are left empty, or out. */
+/* The results as a table in text, mnist.csv (a row for each set of images) and the rows of
+ * mnist.json. Numbers that were not measured are left empty, or out. */
 #include "mnist.h"
 
 #include <heatball/file.h>

@@ -1,8 +1,8 @@
 /* Figures of fields and samples, from the models of the first seed.
  *
  * Score fields at tau = 0.3 as streamlines over the contours of the density; the Helmholtz split at
- * tau = 0.5 of a field that need not be a gradient, by FFT on [-3, 3]^2, with the data carried to that
- * tau; samples, alone and over the contours of the data's density with the modes found. */
+ * tau = 0.5 of a field that need not be a gradient, by FFT on [-3, 3]^2, with the data carried to
+ * that tau; samples, alone and over the contours of the data's density with the modes found. */
 #include "planar.h"
 
 #include <math.h>

@@ -1,12 +1,14 @@
 /* Numbers for formulas of the page, and what the paper's truncated balls do.
  *
- * It draws (z, sigma) from kappa on the unit ball, d = 2, and keeps sigma in [sigma_min, sigma_max]. With
- * L = -ln(4 pi sigma) ~ Gamma(3, 1) and E[|z|^2 | sigma] = 2 d sigma L (d+2)/(d+4) = (8/3) sigma L, the
- * caloric function |x|^2 + 2 d tau, whose mean over the whole ball is its value at the anchor, is off by
+ * It draws (z, sigma) from kappa on the unit ball, d = 2, and keeps sigma in [sigma_min,
+ * sigma_max]. With L = -ln(4 pi sigma) ~ Gamma(3, 1) and E[|z|^2 | sigma] = 2 d sigma L (d+2)/(d+4)
+ * = (8/3) sigma L, the caloric function |x|^2 + 2 d tau, whose mean over the whole ball is its
+ * value at the anchor, is off by
  *     E[|z|^2 - 4 sigma | a <= L <= b] = (1/pi) I(L^2 e^-2L (2L/3 - 1)) / I(L^2 e^-L),
- * I the integral from a = -ln(4 pi sigma_max) to b = -ln(4 pi sigma_min). In units of E[4 sigma] of the
- * whole ball, 1/(8 pi): 0 for a = 0 and b infinite, 0.118 for the ring's sigma_max = 0.04, -0.022 for
- * 0.0796. What sigma_max means is a smaller ball, r^2 = 4 pi sigma_max, whose identity is exact. */
+ * I the integral from a = -ln(4 pi sigma_max) to b = -ln(4 pi sigma_min). In units of E[4 sigma] of
+ * the whole ball, 1/(8 pi): 0 for a = 0 and b infinite, 0.118 for the ring's sigma_max = 0.04,
+ * -0.022 for 0.0796. What sigma_max means is a smaller ball, r^2 = 4 pi sigma_max, whose identity
+ * is exact. */
 #include "planar.h"
 
 #include <math.h>
@@ -47,8 +49,8 @@ static truncation truncate_ball(double sigma_max)
 
 /* ---- runs ---- */
 
-/* Over the runs of a method, and of a set unless it is negative: how many miss a mode, the least share
- * of a mode, the fewest modes found. */
+/* Over the runs of a method, and of a set unless it is negative: how many miss a mode, the least
+ * share of a mode, the fewest modes found. */
 typedef struct mode_counts {
     int missing;
     double poorest, fewest;
@@ -67,7 +69,8 @@ static mode_counts count_modes(const hb_comparison *result, int set, int method)
     return c;
 }
 
-/* Runs of the main methods whose residual rises from the first to the last moment; all: all runs. */
+/* Runs of the main methods whose residual rises from the first to the last moment; all: all
+ * runs. */
 static int count_rises(const hb_comparison *result, int all)
 {
     int n = 0;
@@ -99,7 +102,8 @@ static double mean_curve(const hb_comparison *result, int set, int method, int t
 
 /* ---- by name ---- */
 
-/* Item k of a list of sets: sets, those with numbers of the paper, those of its figures, two of them. */
+/* Item k of a list of sets: sets, those with numbers of the paper, those of its figures, two of
+ * them. */
 static int planar_find_set(const hb_comparison *result, const char *name, int k, hb_value *out)
 {
     static const int shown[] = {2, 1, 4}; /* elongated_gmm, sparse_dense_gmm, ring */

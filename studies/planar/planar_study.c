@@ -1,6 +1,6 @@
-/* The paper's two-dimensional study: denoising score matching, FP-Diffusion and the heat-ball loss on
- * eight planar sets with exact scores. Each (set, method, seed) is one run (planar_run.c) that leaves its
- * model and its numbers in runs/.
+/* The paper's two-dimensional study: denoising score matching, FP-Diffusion and the heat-ball loss
+ * on eight planar sets with exact scores. Each (set, method, seed) is one run (planar_run.c) that
+ * leaves its model and its numbers in runs/.
  *
  * Must reproduce (the paper, tau = 0.3, seed 42): errors of 0.12 to 0.51; here at least ten times
  * below the best of each row. */

@@ -2,10 +2,11 @@
  * sampler"), with every measured number beside its exact value.
  *
  * For d = 4, 8, .., 1024: M = 80 runs of N = 2000 draws estimate the mean of f = |y|^2/(2s), once
- * from kappa directly and once by uniform importance sampling on the bounding cylinder. Measured over
- * the runs: mean, variance, effective sample size (sum w)^2/(sum w^2). Exact: mean d+2, variance
- * 2(d+2)/N and the closed form of sampler_laws.c, ESS N/(1+chi^2). The kappa draws also give the
- * laws of d(1-t) and sqrt(d)(sigma - sigma_star), compared with their limits and with the exact laws.
+ * from kappa directly and once by uniform importance sampling on the bounding cylinder. Measured
+ * over the runs: mean, variance, effective sample size (sum w)^2/(sum w^2). Exact: mean d+2,
+ * variance 2(d+2)/N and the closed form of sampler_laws.c, ESS N/(1+chi^2). The kappa draws also
+ * give the laws of d(1-t) and sqrt(d)(sigma - sigma_star), compared with their limits and with the
+ * exact laws.
  *
  * Deviation from the paper: f is NOT caloric (the paper calls it so). Under kappa it follows
  * chi^2(d+2), so its mean d+2 and variance 2(d+2) are exact all the same.
@@ -51,8 +52,8 @@ static json_t *histogram_json(const hb_sampler_row *row, int which)
 
 /* ---- numbers for the page ---- */
 
-/* Slope of ln(distance) against ln(d), least squares, over the dimensions whose distance is at least
- * `floor`; exact: of the exact law's distance, without noise. */
+/* Slope of ln(distance) against ln(d), least squares, over the dimensions whose distance is at
+ * least `floor`; exact: of the exact law's distance, without noise. */
 static double sampler_rate(const hb_sampler_row *rows, int law, double floor, int exact)
 {
     double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
