@@ -11,7 +11,6 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "grid/grid_kept.h"
-#include "grid/tensor_doubt.h"
 #include "problem/drift_facts.h"
 
 #include <math.h>
@@ -161,11 +160,10 @@ static hb_status check_cells(hb_grid *grid, const hb_mesh *mesh, const hb_proble
     if (!facts->is_formula) return HB_OK;
     cell_check c = {.context = grid->context, .problem = problem, .dim = mesh->dim};
     void *memory;
-    double top = -INFINITY;
     int bad = 0;
     HB_TRY(hb_allocate(grid->context, (size_t)facts->n_breaks + 1, sizeof(hb_interval), &memory));
     c.arguments = memory;
-    for (size_t i = 0; i < mesh->size; i++) top = fmax(top, v[i]);
+    const double top = hb_mesh_top(mesh, v);
     hb_status status = HB_OK;
     for (size_t i = 0; i < mesh->size && status == HB_OK && !bad; i++) {
         hb_interval box[4];
@@ -185,16 +183,16 @@ hb_status hb_grid_check_cells(hb_grid *grid, const hb_problem *problem, const do
     return check_cells(grid, &grid->mesh[2], problem, grid->info.tau, v);
 }
 
-hb_status hb_grid_check_zoomed(hb_grid *grid, const hb_grid_zoom *zoom, const double *v)
+hb_status hb_grid_check_scaled(hb_grid *grid, const hb_grid_scaling *scaling, const double *v)
 {
     hb_axis axes[3];
     hb_mesh mesh;
-    const double size = hb_zoom_size(zoom, zoom->tau_end);
+    const double size = hb_scaling_size(scaling, scaling->tau_end);
     for (int a = 0; a < grid->info.dim; a++) {
         axes[a] = grid->mesh[2].axis[a];
         for (int p = 0; p <= axes[a].pieces; p++)
-            axes[a].joint[p] = zoom->place[a] + size * axes[a].joint[p];
+            axes[a].joint[p] = scaling->place[a] + size * axes[a].joint[p];
     }
     hb_mesh_set_axes(&mesh, grid->info.dim, axes, 1);
-    return check_cells(grid, &mesh, zoom->problem, zoom->tau_end, v);
+    return check_cells(grid, &mesh, scaling->problem, scaling->tau_end, v);
 }

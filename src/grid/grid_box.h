@@ -8,8 +8,7 @@
 typedef struct hb_grid_box {
     double low[3], high[3];
     double width[3];                    /* the finest length of the density along each axis */
-    double inner_low[3], inner_high[3]; /* stationary_box.c: where nearly all mass is */
-    size_t far;                         /* points that are too far out to be held */
+    double inner_low[3], inner_high[3]; /* chain/stationary_box.c: where nearly all mass is */
 } hb_grid_box;
 
 /* A solution to start from at some tau > 0: about N(place, width^2). */
@@ -19,11 +18,26 @@ typedef struct hb_grid_from {
     double place[3], width;
 } hb_grid_from;
 
-/* From a cloud of particles between 0 and tau_end, and the points at[n_at][dim]. from NULL: the initial density. late: the
- * part of the way after which tails count, 1/2 where tau is the clock itself. step: the longest of the cloud; 0: 1/256 of the
- * way. */
+/* From particles between 0 and tau_end, and the points at[n_at][dim]. from NULL: the initial density.
+ * late: the part of the time after which tails count, 1/2 where tau itself is the time. step: the longest
+ * of the particles; 0: 1/256 of the time. */
 hb_status hb_grid_box_choose(hb_context *context, const hb_problem *problem,
                              const hb_grid_from *from, double late, double step, double tau_end,
                              size_t n_at, const double *at, hb_grid_box *out);
+
+/* Requested points, and what is known of the particles: their largest drift, and deviation[dim]. */
+typedef struct hb_box_points {
+    size_t n;
+    const double *at; // (n, dim)
+    double tau;
+    double most_drift;
+    const double *deviation; // (dim)
+} hb_box_points;
+
+/* Extends the box to the points with a margin. A point that lies some box widths away, or where the drift
+ * is many times that of the particles, is left out: a mesh that reached there would spend all its time on
+ * a density of e^-1000. */
+hb_status hb_grid_box_hold(hb_context *context, const hb_problem *problem,
+                           const hb_box_points *points, hb_grid_box *box);
 
 #endif

@@ -32,9 +32,10 @@
 
 static const double DEEP = 60;       /* below this depth time errors are local */
 static const double TIME_FACTOR = 8; /* global error against tolerance, in the bulk */
-/* Peclet numbers (grid_wind.c): claims are doubled above the first; above the second the order is asked for. */
-static const double BREEZE = 0.8, FAST_WIND = 2;
-static const double STORM = 4;  /* with a pulse in t, from here the order is the first at best */
+/* Peclet numbers (grid_peclet.c): claims are doubled above the first; above the second the order is asked for. */
+static const double DOUBLED = 0.8, FIRST_ORDER = 2;
+static const double PULSE_FIRST_ORDER =
+    4;                          /* with a pulse in t, from here the order is the first at best */
 static const double FAST = 0.1; /* ratio of corrections that raises no doubt */
 static const double SECOND_ORDER = 0.35; /* ratio that raises no doubt about the order */
 static const double MOST_RATIO = 0.9, MOST_APART = 0.1; /* find_slow */
@@ -83,10 +84,8 @@ static void prolong(const hb_mesh *fine, const hb_mesh *coarse, const double *co
 {
     for (size_t i = 0; i < fine->size; i++) {
         double x[3];
-        hb_spline_place place;
         hb_mesh_point(fine, i, x);
-        hb_spline_locate(coarse, x, &place);
-        out[i] += factor * hb_spline_value(coarse, coefficients, &place, NULL);
+        out[i] += factor * hb_spline_at(coarse, coefficients, x);
     }
 }
 
@@ -188,7 +187,7 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
 /* Where |F| h is large the scheme is of first order only: a fast drift or turn, a pulse in time, the tails of a
  * stationary density. How fast the meshes converge is asked of q = |a - b|/|b - c|, each the largest within two nodes: 1/4 for second
  * order. What is left beyond a is |a - b| q/(1 - q), of which the extrapolation takes a third of |a - b|; the rest goes
- * into slow[size], infinite where the meshes do not converge at all. In a STORM q is 1/2 at
+ * into slow[size], infinite where the meshes do not converge at all. In a PULSE_FIRST_ORDER q is 1/2 at
  * least: the coarsest mesh is so far
  * from first order that q passes through 1/4 (-x(1 + A exp(-((t - 0.3)/1e-4)^2)) was off by 60
  * errors). Elsewhere that is done where |a - b| is above
@@ -196,7 +195,7 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
  * |a - b|^2/LARGE is added. */
 static int asks_order(const hb_grid *grid)
 {
-    return grid->asks_order || grid->wind > FAST_WIND;
+    return grid->asks_order || grid->peclet > FIRST_ORDER;
 }
 
 static void find_slow(const hb_grid *grid, const double *v, const double *middle,
@@ -216,7 +215,7 @@ static void find_slow(const hb_grid *grid, const double *v, const double *middle
     }
     for (size_t i = 0; i < m[2].size; i++) {
         const double first = slow[i], q = first / fmax(before[i], DBL_MIN);
-        const double least = grid->pulses && grid->wind > STORM ? 0.5 : 0.25;
+        const double least = grid->pulses && grid->peclet > PULSE_FIRST_ORDER ? 0.5 : 0.25;
         const double sure = q > SECOND_ORDER ? fmin(fmax(q, least), MOST_RATIO) : least;
         const int tail = coarse[i] < top - TAIL;
         slow[i] = tail && !grid->stationary ? first * first / LARGE : 0;
@@ -288,7 +287,7 @@ static hb_status extrapolate(hb_grid *grid, int level, double *v, double *middle
         second[i] = fabs(coarse[i]) / 15;
     }
     doubt_factors(&m[2], first, second, scratch + 2 * m[2].size, factors);
-    for (size_t i = 0; i < m[2].size && grid->wind > BREEZE; i++) factors[i] *= 2;
+    for (size_t i = 0; i < m[2].size && grid->peclet > DOUBLED; i++) factors[i] *= 2;
     difference_errors(&m[2], coarse, factors, grid->v_error[level], grid->slope_error[level]);
     hold_largest(grid, v, grid->v_error[level], grid->slope_error[level]);
     for (size_t i = 0; i < m[1].size; i++)

@@ -2,7 +2,7 @@
 #ifndef HB_GRID_KRYLOV_SOLVER_H
 #define HB_GRID_KRYLOV_SOLVER_H
 
-#include "grid/fitted_scheme.h"
+#include "grid/scheme.h"
 
 #include <sundials/sundials_linearsolver.h>
 

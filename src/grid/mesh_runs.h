@@ -10,6 +10,6 @@
 hb_status hb_grid_run_meshes(hb_grid *grid, const hb_problem *problem, const hb_start_plan *plan,
                              double *const *const out[HB_GRID_RUNS]);
 /* Bytes that the runs take. */
-double hb_grid_run_bytes(const hb_grid *grid);
+double hb_grid_run_bytes(const hb_grid *grid, const hb_problem *problem);
 
 #endif

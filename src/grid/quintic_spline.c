@@ -194,3 +194,10 @@ double hb_spline_value(const hb_mesh *mesh, const double *coefficients,
     if (gradient) memcpy(gradient, slopes, (size_t)mesh->dim * sizeof(double));
     return value;
 }
+
+double hb_spline_at(const hb_mesh *mesh, const double *coefficients, const double *x)
+{
+    hb_spline_place place;
+    hb_spline_locate(mesh, x, &place);
+    return hb_spline_value(mesh, coefficients, &place, NULL);
+}

@@ -183,29 +183,44 @@ static void weights(size_t count, const double *from, float *to)
     memcpy(to + whole, out, (count - whole) * sizeof *out);
 }
 
+/* exp((to - from)/2): the tensor scheme. */
+static void roots(size_t n, const double *from, const double *to, double *out)
+{
+    const size_t whole = n / LANES * LANES;
+    const vd half = vd_set(0.5);
+    for (size_t i = 0; i < whole; i += LANES)
+        vd_store(out + i, vd_exp(vd_mul(half, vd_sub(vd_load(to + i), vd_load(from + i)))));
+    if (whole == n) return;
+    double rest[3][LANES] = {{0}}; /* from, to, out */
+    memcpy(rest[0], from + whole, (n - whole) * sizeof(double));
+    memcpy(rest[1], to + whole, (n - whole) * sizeof(double));
+    vd_store(rest[2], vd_exp(vd_mul(half, vd_sub(vd_load(rest[1]), vd_load(rest[0])))));
+    memcpy(out + whole, rest[2], (n - whole) * sizeof(double));
+}
+
 /* ---- lines side by side ---------------------------------------------------------------------- */
 
 static void first_row(size_t width, float gamma, const float *restrict upper, float *restrict x,
-                      float *restrict ratio, float *restrict share)
+                      float *restrict ratio, float *restrict carry)
 {
     for (size_t i = 0; i < width; i++) {
         const float up = gamma * upper[i], pivot = 1 / (up + 1);
         x[i] *= pivot;
         ratio[i] = up * pivot;
-        share[i] = pivot;
+        carry[i] = pivot;
     }
 }
 
 static void next_row(size_t width, float gamma, const float *restrict upper,
                      const float *restrict lower, const float *restrict before, float *restrict x,
-                     float *restrict ratio, float *restrict share)
+                     float *restrict ratio, float *restrict carry)
 {
     for (size_t i = 0; i < width; i++) {
         const float up = gamma * upper[i], low = gamma * lower[i];
-        const float rest = 1 + low * share[i], pivot = 1 / (up + rest);
+        const float rest = 1 + low * carry[i], pivot = 1 / (up + rest);
         x[i] = (x[i] + low * before[i]) * pivot;
         ratio[i] = up * pivot;
-        share[i] = rest * pivot;
+        carry[i] = rest * pivot;
     }
 }
 
@@ -216,12 +231,12 @@ static void row_back(size_t width, const float *restrict ratio, const float *res
 }
 
 static void solve(size_t n, size_t width, size_t step, float gamma, const float *upper,
-                  const float *lower, float *x, float *ratio, float *share)
+                  const float *lower, float *x, float *ratio, float *carry)
 {
-    first_row(width, gamma, upper, x, ratio, share);
+    first_row(width, gamma, upper, x, ratio, carry);
     for (size_t k = 1; k < n; k++)
         next_row(width, gamma, upper + k * step, lower + (k - 1) * step, x + (k - 1) * step,
-                 x + k * step, ratio + k * width, share);
+                 x + k * step, ratio + k * width, carry);
     for (size_t k = n - 1; k-- > 0;)
         row_back(width, ratio + k * width, x + (k + 1) * step, x + k * step);
 }
@@ -380,6 +395,7 @@ const hb_scheme_kernels ISA_NAME(hb_scheme_kernels) = {.line_edges = line_edges,
                                                        .edges = edges,
                                                        .lower_edges = lower_edges,
                                                        .weights = weights,
+                                                       .roots = roots,
                                                        .drained = drained,
                                                        .finish = finish,
                                                        .solve = solve,

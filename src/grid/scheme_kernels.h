@@ -30,12 +30,14 @@ typedef struct hb_scheme_kernels {
     /* rate = -drain; and at the end rate_{i+1} += down_i, and 1 if all rates are numbers that are not too large. */
     void (*drained)(size_t count, const double *drain, double *rate);
     int (*finish)(size_t count, const double *down, double *rate);
+    /* out[i] = exp((to[i] - from[i])/2): the tensor scheme. */
+    void (*roots)(size_t count, const double *from, const double *to, double *out);
     /* Weights as floats: what is tiny is 0, and nothing is infinite. */
     void (*weights)(size_t count, const double *from, float *to);
     /* x becomes (I - gamma J)^-1 x along `width` lines of n nodes side by side; rows of x, upper and lower are
-     * `step` apart. ratio[n][width] and share[width] are scratch. */
+     * `step` apart. ratio[n][width] and carry[width] are scratch. */
     void (*solve)(size_t n, size_t width, size_t step, float gamma, const float *upper,
-                  const float *lower, float *x, float *ratio, float *share);
+                  const float *lower, float *x, float *ratio, float *carry);
     /* out = y - s - gamma J s for the edges from i to i + shift, i + shift < count; count is at least 2 shift. */
     void (*couple)(size_t count, size_t shift, float gamma, const float *upper, const float *lower,
                    const float *y, const float *s, float *out);

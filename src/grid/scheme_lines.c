@@ -113,7 +113,7 @@ static hb_status column_task(void *user, size_t index, int thread)
         memcpy(x + i, y + i, width * sizeof *x);
     }
     s->kernels->solve(n, width, row, (float)s->gamma, s->upper[0] + first, s->lower[0] + first,
-                      x + first, own->ratio, own->share);
+                      x + first, own->ratio, own->carry);
     return HB_OK;
 }
 
@@ -127,7 +127,7 @@ static void solve_last(const hb_scheme *s, const hb_scheme_scratch *own, const h
     const size_t n = (size_t)s->mesh.nodes[axis];
     s->kernels->to_lines(block->lines, n, x, block->pad, own->lines);
     s->kernels->solve(n, block->pad, block->pad, (float)s->gamma, s->upper[axis] + block->offset,
-                      s->lower[axis] + block->offset, own->lines, own->ratio, own->share);
+                      s->lower[axis] + block->offset, own->lines, own->ratio, own->carry);
     s->kernels->from_lines(block->lines, n, own->lines, block->pad, x);
 }
 
@@ -138,7 +138,7 @@ static void solve_middle(const hb_scheme *s, const hb_scheme_scratch *own, const
     const size_t n = (size_t)s->mesh.nodes[1], width = (size_t)s->mesh.nodes[2], row = n * width;
     for (size_t i = 0; i < block->count; i += row)
         s->kernels->solve(n, width, width, (float)s->gamma, s->upper[1] + block->first + i,
-                          s->lower[1] + block->first + i, x + i, own->ratio, own->share);
+                          s->lower[1] + block->first + i, x + i, own->ratio, own->carry);
 }
 
 static double *parts_of(const hb_scheme *s, size_t block)
@@ -212,22 +212,11 @@ static hb_status change_task(void *user, size_t index, int thread)
     return HB_OK;
 }
 
-/* J s_k where a part of the Jacobian is not along lines: the product is formed. */
-static const double *coupled_product(hb_scheme *s, const float *x)
-{
-    double *in = s->spread[0], *out = s->spread[1];
-    for (size_t i = 0; i < s->mesh.size; i++) in[i] = (double)x[i];
-    memset(out, 0, s->mesh.size * sizeof *out);
-    for (int a = 0; a < s->mesh.dim; a++) hb_scheme_add_product(s, a, in, out);
-    hb_tensor_add_coupling(s->tensor, in, out);
-    return out;
-}
-
 void hb_scheme_extend(hb_scheme *s, int k, const double *factors, const hb_directions *directions)
 {
     direction_job job = {.scheme = s, .k = k, .factors = factors, .all = directions};
     hb_crew_run(s->crew, hb_scheme_columns(&s->mesh), column_task, &job);
-    if (s->tensor) job.product = coupled_product(s, directions->s[k]);
+    if (s->ops->product) job.product = s->ops->product(s, directions->s[k]);
     hb_crew_run(s->crew, hb_scheme_blocks(&s->mesh), change_task, &job);
     add_parts(s, k + 2, directions->products);
 }

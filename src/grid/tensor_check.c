@@ -13,9 +13,7 @@
  * A number to reproduce: 1 + 0.3 sign(x) has h r of the size of the jump of D on all meshes. */
 #include "base/context.h"
 #include "base/memory.h"
-#include "grid/tensor_doubt.h"
-#include "grid/tensor_scheme.h"
-#include "grid/wall_doubt.h"
+#include "grid/grid_kept.h"
 #include "problem/noise.h"
 
 #include <math.h>
@@ -168,7 +166,7 @@ static hb_status check_hulls(const noise_check *n, double t, int *hidden)
         hb_interval box[3];
         if (!has_mass(n, 2, i)) continue;
         for (int a = mesh->dim - 1; a >= 0; a--) {
-            const int k = (int)hb_grid_place_along(mesh, a, i);
+            const int k = (int)hb_mesh_index(mesh, a, i);
             box[a] =
                 (hb_interval){hb_mesh_coordinate(mesh, a, k), hb_mesh_coordinate(mesh, a, k + 1)};
         }
@@ -181,10 +179,10 @@ static hb_status check_hulls(const noise_check *n, double t, int *hidden)
 
 hb_status hb_tensor_check_noise(hb_grid *grid, const hb_problem *problem, const double *v)
 {
-    noise_check c = {.grid = grid, .problem = problem, .v = v, .top = -INFINITY};
+    noise_check c = {.grid = grid, .problem = problem, .v = v};
     const int times = hb_problem_noise_is_constant(problem) ? 1 : 3;
     if (!grid->tensor || hb_problem_noise_kind(problem) != HB_NOISE_FIELD) return HB_OK;
-    for (size_t i = 0; i < grid->mesh[2].size; i++) c.top = fmax(c.top, v[i]);
+    c.top = hb_mesh_top(&grid->mesh[2], v);
     for (int k = 0; k < times; k++)
         HB_TRY(check_hulls(&c, grid->info.tau * k / 2, &grid->info.unresolved));
     for (int a = 0; a < grid->mesh[0].dim; a++)

@@ -21,13 +21,13 @@
 #include "grid/tensor_scheme.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "grid/tensor_kernels.h"
+#include "grid/scheme_body.h"
 #include "problem/noise.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BATCH = 2048, MOST_ARRAYS = 52 };
+enum { BATCH = 2048, MOST_ARRAYS = 54 };
 
 static const double NEAR_FLOOR = 36; /* above the floor the source is below rounding */
 static const double SUPPLY = 10;     /* of the source, over the time of the problem */
@@ -40,7 +40,7 @@ static const double DEEPEST[] = {100, 60, 50};
 struct hb_tensor {
     hb_context *context;
     const hb_problem *problem;
-    const hb_tensor_kernels *kernels;
+    const hb_scheme_kernels *kernels;
     hb_mesh mesh;
     double time; /* of the coefficients; NaN: none yet */
     int coupled;
@@ -60,6 +60,7 @@ struct hb_tensor {
     double *below[3],
         *above[3]; // (nodes of the axis) slope = below (v_k - v_k-1) + above (v_k+1 - v_k)
     double *points, *f, *D, *div; // (BATCH, ..)
+    double *product[2];           // (size) d = 2, 3: a vector, and J times it
     hb_workspace work;
 };
 
@@ -86,9 +87,12 @@ static double floor_of(const hb_mesh *mesh, const double *v)
     return top - DEEPEST[mesh->dim - 1];
 }
 
-void hb_tensor_floor(const hb_mesh *mesh, double *v)
+/* Raises v where it is so deep that its slopes could not be followed, which adds next to no mass; the rates
+ * hold it up there. The heat flow of rough data is no flow of this noise: they start at 0. */
+static void tensor_adapt_start(const hb_mesh *mesh, double *v, double *tau)
 {
     const double floor = floor_of(mesh, v);
+    *tau = 0;
     for (size_t i = 0; i < mesh->size; i++)
         v[i] = fmax(v[i], floor) + log1p(exp(-fabs(v[i] - floor)));
 }
@@ -336,16 +340,6 @@ void hb_tensor_add_coupling(hb_tensor *s, const double *x, double *out)
     }
 }
 
-const double *hb_tensor_upper(const hb_tensor *s, int axis)
-{
-    return s->upper[axis];
-}
-
-const double *hb_tensor_lower(const hb_tensor *s, int axis)
-{
-    return s->lower[axis];
-}
-
 /* ---- creation --------------------------------------------------------------------------------- */
 
 static size_t tensor_arrays(hb_tensor *s, hb_array arrays[MOST_ARRAYS])
@@ -367,16 +361,22 @@ static size_t tensor_arrays(hb_tensor *s, hb_array arrays[MOST_ARRAYS])
         longest = longest > stride ? longest : stride;
         longest = longest > nodes ? longest : nodes;
     }
-    const hb_array shared[] = {HB_ARRAY(s->source, size),  HB_ARRAY(s->velocity, longest),
-                               HB_ARRAY(s->root, longest), HB_ARRAY(s->points, BATCH * d),
-                               HB_ARRAY(s->f, BATCH * d),  HB_ARRAY(s->D, BATCH * d * d),
-                               HB_ARRAY(s->div, BATCH * d)};
+    const hb_array shared[] = {HB_ARRAY(s->source, size),
+                               HB_ARRAY(s->velocity, longest),
+                               HB_ARRAY(s->root, longest),
+                               HB_ARRAY(s->points, BATCH * d),
+                               HB_ARRAY(s->f, BATCH * d),
+                               HB_ARRAY(s->D, BATCH * d * d),
+                               HB_ARRAY(s->div, BATCH * d),
+                               HB_ARRAY(s->product[0], d > 1 ? size : 0),
+                               HB_ARRAY(s->product[1], d > 1 ? size : 0)};
     memcpy(arrays + n, shared, sizeof shared);
     return n + sizeof shared / sizeof *shared;
 }
 
-double hb_tensor_bytes(const hb_mesh *mesh)
+static double tensor_bytes(const hb_mesh *mesh, int threads)
 {
+    (void)threads;
     hb_tensor s = {.mesh = *mesh};
     hb_array arrays[MOST_ARRAYS];
     const size_t n = tensor_arrays(&s, arrays);
@@ -406,7 +406,7 @@ hb_status hb_tensor_create(hb_context *context, const hb_problem *problem, const
     hb_tensor *s = memset(memory, 0, sizeof(hb_tensor));
     s->context = context;
     s->problem = problem;
-    s->kernels = hb_tensor_kernels_of(context->isa);
+    s->kernels = hb_scheme_kernels_of(context->isa);
     s->mesh = *mesh;
     s->time = s->floor = NAN;
     s->supply = SUPPLY / hb_problem_time(problem);
@@ -430,3 +430,64 @@ void hb_tensor_destroy(hb_tensor *s)
     hb_workspace_destroy(&s->work);
     hb_release(context, s);
 }
+
+/* ---- as a scheme ------------------------------------------------------------------------------ */
+
+static hb_status tensor_create(hb_scheme *s, int breaks)
+{
+    hb_tensor *tensor;
+    (void)breaks; /* drift is taken at nodes */
+    const hb_status status = hb_tensor_create(s->context, s->problem, &s->mesh, &tensor);
+    s->own = tensor;
+    return status;
+}
+
+static void tensor_destroy(hb_scheme *s)
+{
+    hb_tensor_destroy(s->own);
+}
+
+static hb_status tensor_rate(hb_scheme *s, double tau, const double *v, double *rate, int *finite)
+{
+    const hb_tensor *own = s->own;
+    const hb_mesh *mesh = &s->mesh;
+    hb_scheme_scratch *scratch = &s->scratch[0];
+    const int last = mesh->dim - 1;
+    HB_TRY(hb_tensor_rate(s->own, tau, v, rate));
+    *finite = hb_scheme_all_finite(mesh->size, rate);
+    if (last == 0) {
+        memcpy(s->line_upper, own->upper[0], mesh->size * sizeof(double));
+        memcpy(s->line_lower, own->lower[0], mesh->size * sizeof(double));
+        return HB_OK;
+    }
+    for (int a = 0; a < last; a++) {
+        s->kernels->weights(mesh->size, own->upper[a], s->upper[a]);
+        s->kernels->weights(mesh->size, own->lower[a], s->lower[a]);
+    }
+    for (size_t i = 0; i < hb_scheme_blocks(mesh); i++) {
+        const hb_block block = hb_scheme_block(mesh, i);
+        s->kernels->weights(block.count, own->upper[last] + block.first, scratch->block);
+        s->kernels->weights(block.count, own->lower[last] + block.first, scratch->lines);
+        hb_scheme_keep_lines(s, &block, scratch);
+    }
+    return HB_OK;
+}
+
+/* A part of the Jacobian is not along lines: the product is formed. */
+static const double *tensor_product(hb_scheme *s, const float *x)
+{
+    hb_tensor *own = s->own;
+    double *in = own->product[0], *out = own->product[1];
+    for (size_t i = 0; i < s->mesh.size; i++) in[i] = (double)x[i];
+    memset(out, 0, s->mesh.size * sizeof *out);
+    for (int a = 0; a < s->mesh.dim; a++) hb_scheme_add_product(s, a, in, out);
+    hb_tensor_add_coupling(own, in, out);
+    return out;
+}
+
+const hb_scheme_ops hb_tensor_ops = {.create = tensor_create,
+                                     .destroy = tensor_destroy,
+                                     .bytes = tensor_bytes,
+                                     .rate = tensor_rate,
+                                     .product = tensor_product,
+                                     .adapt_start = tensor_adapt_start};

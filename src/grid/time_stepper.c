@@ -236,7 +236,7 @@ static int advance(hb_stepper *s, double *tau, double level)
     return code;
 }
 
-hb_status hb_stepper_march(hb_stepper *s, int n_levels, const double *levels, double *const *out)
+hb_status hb_stepper_run(hb_stepper *s, int n_levels, const double *levels, double *const *out)
 {
     double tau = s->settings.tau_start;
     for (int k = 0; k < n_levels; k++) {

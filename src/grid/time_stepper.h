@@ -2,7 +2,7 @@
 #ifndef HB_GRID_TIME_STEPPER_H
 #define HB_GRID_TIME_STEPPER_H
 
-#include "grid/fitted_scheme.h"
+#include "grid/scheme.h"
 #include "problem/time_cuts.h"
 
 typedef struct hb_stepper hb_stepper;
@@ -22,8 +22,8 @@ hb_status hb_stepper_create(hb_context *context, hb_scheme *scheme,
                             const hb_stepper_settings *settings, const double *v, hb_stepper **out);
 void hb_stepper_destroy(hb_stepper *stepper); /* NULL is fine */
 /* Through levels (ascending, from tau_start to tau_end): out[n_levels][size]. */
-hb_status hb_stepper_march(hb_stepper *stepper, int n_levels, const double *levels,
-                           double *const *out);
+hb_status hb_stepper_run(hb_stepper *stepper, int n_levels, const double *levels,
+                         double *const *out);
 int hb_stepper_steps(const hb_stepper *stepper); /* taken so far; 0 for NULL */
 /* The tolerance at depth = max v - v, when the one in the bulk is given. */
 double hb_stepper_tolerance(double tolerance, double depth);

@@ -1,6 +1,6 @@
-/* grid/chain_rates.h: a scheme as a Markov chain: rates at which mass goes from node to node. */
-#ifndef HB_GRID_CHAIN_RATES_H
-#define HB_GRID_CHAIN_RATES_H
+/* chain/chain_rates.h: a scheme as a Markov chain: rates at which mass goes from node to node. */
+#ifndef HB_CHAIN_CHAIN_RATES_H
+#define HB_CHAIN_CHAIN_RATES_H
 
 #include "grid/fitted_scheme.h"
 
@@ -21,20 +21,22 @@ typedef struct hb_chain_hints {
     const double *depth; // (size of that mesh) of ln u below its maximum
     int fine;            /* the finest mesh: its neighbours should have much the same noise */
     int uneven; /* out: the directions are not those of pairs of axes everywhere that matters */
-    /* The least depth where the noise was raised, so that the grid's directions follow it; inf: nowhere. */
+    /* The least depth where the noise was raised, so that the directions follow it; inf: nowhere. */
     double raised;
     double place[3]; /* where that is */
 } hb_chain_hints;
 
-/* The rates of a scheme whose drift and noise do not change: along the axes for scalar noise (fitted_scheme.c), along
- * more directions for a tensor (tensor_chain.c). hints: of a tensor. */
-hb_status hb_chain_rates_create(hb_context *context, hb_scheme *scheme, hb_chain_hints *hints,
-                                hb_chain_rates *out);
+/* The rates of a problem whose drift and noise do not change: along the axes for scalar noise
+ * (grid/fitted_scheme.h; breaks: as there), along more directions for a tensor (tensor_chain.c), which
+ * reads and writes hints. */
+hb_status hb_chain_rates_create(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
+                                int breaks, hb_chain_hints *hints, hb_chain_rates *out);
 hb_status hb_tensor_chain_rates(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
                                 hb_chain_hints *hints, hb_chain_rates *out);
 void hb_chain_rates_destroy(hb_chain_rates *rates);
-/* One more direction, whose arrays are 0. */
-hb_status hb_chain_rates_add(hb_chain_rates *rates, const hb_mesh *mesh, const int *offset);
+/* The index of a direction; a new one has arrays of 0. */
+hb_status hb_chain_rates_direction(hb_chain_rates *rates, const hb_mesh *mesh, const int *offset,
+                                   int *index);
 
 /* Bytes of the rates along the axes, and along as many directions as a tensor mostly takes. */
 double hb_chain_rates_bytes(const hb_mesh *mesh, int tensor);
