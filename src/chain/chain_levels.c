@@ -1,15 +1,17 @@
 /* The stationary law of a Markov chain on a mesh, by aggregation.
  *
- * p_j sum_k q_jk = sum_i p_i q_ij. Sweeps over the nodes, p_j = sum_i p_i q_ij/sum_k q_jk with what is there already (Gauss
- * and Seidel), take away what changes from node to node. What is smooth is left to a chain of blocks I of two nodes along each
- * axis, Q_IJ = sum p_i q_ij/P_I over i in I and j in J, P_I = sum p_i, which has the law of the blocks when p has that
- * of the nodes: it is solved the same way, from P, and p_i is multiplied by the change of its block. The smallest chain is
- * solved by elimination (null_vector.c). All numbers stay positive (G. Horton, S. T. Leutenegger, ACM SIGMETRICS 22, 1994).
+ * p_j sum_k q_jk = sum_i p_i q_ij. Sweeps over the nodes, p_j = sum_i p_i q_ij/sum_k q_jk with what
+ * is there already (Gauss and Seidel), take away what changes from node to node. What is smooth is
+ * left to a chain of blocks I of two nodes along each axis, Q_IJ = sum p_i q_ij/P_I over i in I and
+ * j in J, P_I = sum p_i, which has the law of the blocks when p has that of the nodes: it is solved
+ * the same way, from P, and p_i is multiplied by the change of its block. The smallest chain is
+ * solved by elimination (null_vector.c). All numbers stay positive (G. Horton, S. T. Leutenegger,
+ * ACM SIGMETRICS 22, 1994).
  *
  * Must reproduce: the null vector by elimination, to TOLERANCE. */
-#include "chain/null_vector.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "chain/null_vector.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,8 +20,8 @@ enum { MOST_LEVELS = 10, SMALLEST = 2500, SWEEPS = 2, VISITS = 2, MOST_CYCLES = 
 
 static const double TOLERANCE = 1e-7; /* of ln u, where cycles end */
 static const double MOST_LEFT = 1e-3;
-static const double LEAST = 1e-290; /* of the largest p: none is 0 */
-static const double CORE_DEPTH = 14;      /* of ln u below its maximum, where changes count */
+static const double LEAST = 1e-290;  /* of the largest p: none is 0 */
+static const double CORE_DEPTH = 14; /* of ln u below its maximum, where changes count */
 
 typedef struct level {
     hb_mesh mesh; /* of blocks: numbered, without places */
@@ -113,7 +115,7 @@ static void level_normalise(level *l)
     for (size_t i = 0; i < l->mesh.size; i++) l->p[i] = fmax(l->p[i] / most, LEAST);
 }
 
-/* ---- blocks ----------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 /* Adds the flows of one fine direction to those of blocks; of an edge from node i. */
 static hb_status level_add_edge(const level *fine, level *blocks, int direction, size_t i)
@@ -153,7 +155,7 @@ static hb_status level_make_blocks(const level *fine, level *blocks)
     return HB_OK;
 }
 
-/* ---- cycles ----------------------------------------------------------------------------------- */
+/* ---- cycles ---- */
 
 static hb_status level_eliminate(level *l)
 {
@@ -162,8 +164,7 @@ static hb_status level_eliminate(level *l)
     for (size_t i = 1; i < l->mesh.size; i++) top = l->p[i] > l->p[top] ? i : top;
     hb_mesh_point(&l->mesh, top, core);
     HB_TRY(hb_null_vector(&l->mesh, l->chain, core, l->out, NULL));
-    for (size_t i = 0; i < l->mesh.size; i++)
-        l->p[i] = exp(l->out[i]) * level_cell(&l->mesh, i);
+    for (size_t i = 0; i < l->mesh.size; i++) l->p[i] = exp(l->out[i]) * level_cell(&l->mesh, i);
     level_normalise(l);
     return HB_OK;
 }
@@ -218,7 +219,7 @@ static hb_status levels_iterate(levels *s, double *left)
     return HB_OK;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static hb_status levels_add(levels *s, const hb_mesh *mesh, const hb_chain_rates *chain)
 {

@@ -1,8 +1,9 @@
 /* A scheme as a Markov chain on the nodes.
  *
- * The masses p_i of the cells follow dp_j/dtau = sum_i p_i q_ij - p_j sum_k q_jk, q_ij >= 0. The fitted
- * scheme (grid/fitted_scheme.c) has gains of u: from i to its neighbour j the mass goes at q_ij = gain of
- * u_j from u_i times w_j/w_i, w the widths of the cells. For a tensor see tensor_chain.c.
+ * The masses p_i of the cells follow dp_j/dtau = sum_i p_i q_ij - p_j sum_k q_jk, q_ij >= 0. The
+ * fitted scheme (grid/fitted_scheme.c) has gains of u: from i to its neighbour j the mass goes at
+ * q_ij = gain of u_j from u_i times w_j/w_i, w the widths of the cells. For a tensor see
+ * tensor_chain.c.
  *
  * A number to reproduce: F = 0 has q = 1/h^2 in both directions of an edge within the mesh. */
 #include "chain/chain_rates.h"

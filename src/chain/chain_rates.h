@@ -11,7 +11,8 @@ typedef struct hb_chain_rates {
     int count; /* directions */
     /* in nodes along each axis; the first that is not 0 is above 0 */
     int offset[HB_CHAIN_DIRECTIONS][3];
-    /* of the mass: from node i to i + offset at up[i], and back at down[i]; 0 where that is outside */
+    /* of the mass: from node i to i + offset at up[i], and back at down[i]; 0 where that is
+     * outside */
     double *up[HB_CHAIN_DIRECTIONS], *down[HB_CHAIN_DIRECTIONS]; // (size)
 } hb_chain_rates;
 
@@ -21,14 +22,15 @@ typedef struct hb_chain_hints {
     const double *depth; // (size of that mesh) of ln u below its maximum
     int fine;            /* the finest mesh: its neighbours should have much the same noise */
     int uneven; /* out: the directions are not those of pairs of axes everywhere that matters */
-    /* The least depth where the noise was raised, so that the directions follow it; inf: nowhere. */
+    /* The least depth where the noise was raised, so that the directions follow it; inf:
+     * nowhere. */
     double raised;
     double place[3]; /* where that is */
 } hb_chain_hints;
 
 /* The rates of a problem whose drift and noise do not change: along the axes for scalar noise
- * (grid/fitted_scheme.h; breaks: as there), along more directions for a tensor (tensor_chain.c), which
- * reads and writes hints. */
+ * (grid/fitted_scheme.h; breaks: as there), along more directions for a tensor (tensor_chain.c),
+ * which reads and writes hints. */
 hb_status hb_chain_rates_create(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
                                 int breaks, hb_chain_hints *hints, hb_chain_rates *out);
 hb_status hb_tensor_chain_rates(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,

@@ -1,21 +1,18 @@
-/* The stationary state of a scheme, by elimination of its nodes.
+/* The stationary distribution of a chain, by elimination of its nodes.
  *
- * The masses p_i of the cells follow dp_j/dtau = sum_i p_i q_ij - p_j sum_k q_jk with rates q_ij >= 0 between neighbours
- * (chain_rates.c): a Markov chain. Node after node is taken out of it, here from the last,
+ * dp_j/dtau = sum_i p_i q_ij - p_j sum_k q_jk (chain_rates.c). Node after node is taken out, from
+ * the last,
  *     s_k = sum_{j<k} q_kj,    f_ik = q_ik/s_k,    q_ij += f_ik q_kj    (i, j < k),
- * which leaves the chain that is seen when it is in the others, and in the end p_k = sum_{i<k} p_i f_ik puts them back
- * (W. K. Grassmann, M. I. Taksar, D. P. Heyman, Oper. Res. 33, 1985). There are only sums of positive numbers: every
- * p_k has its digits, however small it is and however rarely the chain goes from one well to another. Nodes are in
- * the order of lines, so q stays within a band; BLOCK nodes are taken out at once, which spares memory traffic. p
- * is kept as a mantissa and an exponent of 2.
+ * and p_k = sum_{i<k} p_i f_ik puts them back (W. K. Grassmann, M. I. Taksar, D. P. Heyman, Oper.
+ * Res. 33, 1985): only sums of positive numbers, so every p_k has its digits. Nodes are in the
+ * order of lines, so q stays within a band; BLOCK nodes go at once. p is a mantissa and an exponent
+ * of 2. The relaxation time: inverse iteration on a chain that loses mass at a small rate,
+ *     sum_j q_kj (w_j - w_k) - loss w_k = b_k:
+ *     b_i += f_ik b_k downward,    w_k = (sum_{j<k} q_kj w_j - b_k)/s_k upward,
+ * on coordinates and their products, orthogonal to constants in the norm of p; the largest
+ * -1/Re(lambda).
  *
- * How fast other states come to this one: the eigenvalues lambda of q next to 0. Inverse iteration on a chain that loses
- * mass at a small rate everywhere, which makes it regular,
- *     sum_j q_kj (w_j - w_k) - loss w_k = b_k:    b_i += f_ik b_k downward,    w_k = (sum_{j<k} q_kj w_j - b_k)/s_k upward,
- * on the coordinates and their products, orthogonal to constants in the norm of p; the relaxation time is the largest
- * -1/Re(lambda) of the eigenvalues in that space.
- *
- * Must reproduce: F = -x: u = exp(-x^2/2)/sqrt(2 pi) to rounding, relaxation time 1 in tau up to h^2. */
+ * Must reproduce: F = -x: u = exp(-x^2/2)/sqrt(2 pi) to rounding, relaxation time 1 up to h^2. */
 #include "chain/null_vector.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -29,7 +26,7 @@
 enum { BLOCK = 4, SPACE = 6, SWEEPS = 16, REPORT_EVERY = 1024 };
 
 static const double LEAST_BACK = 1e-280; /* of the rate of an edge that goes back: none is 0 */
-static const double MOST_WORK = 2.5e11;   /* operations; where directions reach far */
+static const double MOST_WORK = 2.5e11;  /* operations; where directions reach far */
 static const double LOSS =
     1e-3; /* of 1/variance: the rate at which nodes lose mass in the iteration */
 static const double LEAST_RATE = 1e-9; /* of the loss: slower ones are not told from 0 */
@@ -120,7 +117,7 @@ double hb_null_vector_work(const hb_mesh *mesh)
     return 2 * (double)mesh->size * band * band;
 }
 
-/* ---- the rates -------------------------------------------------------------------------------- */
+/* ---- the rates ---- */
 
 /* No rate of an edge is 0: parts of the mesh that nothing leaves would not meet. */
 static void chain_read_direction(chain *c, int k)
@@ -142,7 +139,7 @@ static void chain_read_rates(chain *c)
     for (int k = 0; k < c->rates->count; k++) chain_read_direction(c, k);
 }
 
-/* ---- elimination ------------------------------------------------------------------------------ */
+/* ---- elimination ---- */
 
 /* The last of the nodes that are left goes: its row has what it gives to those before it. */
 static void chain_take_out(chain *c, size_t k, size_t first)
@@ -242,8 +239,9 @@ static void chain_put_back(chain *c, size_t first, size_t last)
     }
 }
 
-/* All nodes but the root, which is where mass is, so that the others find to it: those after it from the last down, those
- * before it from the first up. For these the order is turned around, which in memory is what is read backward. */
+/* All nodes but the root, which is where mass is, so that the others find to it: those after it
+ * from the last down, those before it from the first up. For these the order is turned around,
+ * which in memory is what is read backward. */
 static hb_status chain_eliminate_all(chain *c, size_t root)
 {
     const size_t before = (root + 1) * c->width;
@@ -291,7 +289,7 @@ static hb_status chain_find_vector(chain *c, const double *core, double *v)
     return HB_OK;
 }
 
-/* ---- the relaxation time ---------------------------------------------------------------------- */
+/* ---- the relaxation time ---- */
 
 static double space_product(const chain *c, const double *a, const double *b)
 {
@@ -380,7 +378,8 @@ static double space_iterate(const chain *c, double loss)
         for (int m = 0; m < count; m++) {
             space_invert(c, c->w[m], c->w[SPACE]);
             if (sweep + 1 == SWEEPS)
-                for (int l = 0; l < count; l++) H[l * count + m] = space_product(c, c->w[l], c->w[SPACE]);
+                for (int l = 0; l < count; l++)
+                    H[l * count + m] = space_product(c, c->w[l], c->w[SPACE]);
             else
                 memcpy(c->w[m], c->w[SPACE], c->n * sizeof(double));
         }
@@ -411,7 +410,7 @@ static hb_status chain_find_relaxation(chain *c, double *relaxation)
     return HB_OK;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 hb_status hb_null_vector(const hb_mesh *mesh, const hb_chain_rates *rates, const double *core,
                          double *v, double *relaxation)

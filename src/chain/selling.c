@@ -1,16 +1,18 @@
 /* A tensor as a sum of squares of whole directions, sum_k w_k e_k e_k', w_k > 0.
  *
- * Selling's reduction: b_0 .. b_d whole vectors with sum 0, any d of which are a basis. While some b_i'M b_j > 0 for i != j
+ * Selling's reduction: b_0 .. b_d whole vectors with sum 0, any d of which are a basis. While some
+ * b_i'M b_j > 0 for i != j
  *     d = 2:  b_i, b_j, b_k      become  -b_i, b_j, b_i - b_j
  *     d = 3:  b_i, b_j, b_k, b_l become  -b_i, b_j, b_k + b_i, b_l + b_i
- * after which M = -sum_{i<j} (b_i'M b_j) e_ij e_ij', e_ij orthogonal to the b that are not i, j: three directions
- * in the plane, six in space (E. Selling, J. reine angew. Math. 77, 1874; J. H. Conway, N. J. A. Sloane, Proc. R. Soc. A
- * 436, 1992; J. Fehrenbach, J.-M. Mirebeau, J. Math. Imaging Vision 49, 2014). The weights are continuous in M with kinks.
+ * after which M = -sum_{i<j} (b_i'M b_j) e_ij e_ij', e_ij orthogonal to the b that are not i, j:
+ * three directions in the plane, six in space (E. Selling, J. reine angew. Math. 77, 1874; J. H.
+ * Conway, N. J. A. Sloane, Proc. R. Soc. A 436, 1992; J. Fehrenbach, J.-M. Mirebeau, J. Math.
+ * Imaging Vision 49, 2014). The weights are continuous in M with kinks.
  *
  * Pairs. Where M is dominated by its diagonal, diagonals of pairs of axes do: with s >= |M_ab|
  *     e_a + e_b: (s + M_ab)/2,   e_a - e_b: (s - M_ab)/2,   e_a: M_aa - sum_b s_ab.
- * s = |M_ab| is Selling's in the plane. With a part H of what the diagonal has, s = (M_ab^2 + H^2)/(2 H) below H has
- * no kink at M_ab = 0, and meets |M_ab| at H with its slope.
+ * s = |M_ab| is Selling's in the plane. With a part H of what the diagonal has, s = (M_ab^2 +
+ * H^2)/(2 H) below H has no kink at M_ab = 0, and meets |M_ab| at H with its slope.
  *
  * A number to reproduce: M = (2, 1; 1, 2) is (1,0)(1,0)' + (0,1)(0,1)' + (1,1)(1,1)'. */
 #include "chain/selling.h"
@@ -46,7 +48,8 @@ static int selling_flip_all(int dim, const double *M, int b[4][3])
         int done = 1;
         for (int i = 0; i <= dim && done; i++)
             for (int j = i + 1; j <= dim && done; j++) {
-                const double size = sqrt(selling_form(dim, M, b[i], b[i])) * sqrt(selling_form(dim, M, b[j], b[j]));
+                const double size =
+                    sqrt(selling_form(dim, M, b[i], b[i])) * sqrt(selling_form(dim, M, b[j], b[j]));
                 if (!(selling_form(dim, M, b[i], b[j]) > ROUNDING * size)) continue;
                 selling_flip(dim, b, i, j);
                 done = 0;

@@ -11,10 +11,12 @@ typedef struct hb_selling {
     double weight[HB_SELLING_MOST];
 } hb_selling;
 
-/* M[dim][dim] is symmetric and positive. 0: its directions are too long for integers of at most 2^20. */
+/* M[dim][dim] is symmetric and positive. 0: its directions are too long for integers of at most
+ * 2^20. */
 int hb_selling_reduce(int dim, const double *M, hb_selling *out);
-/* The same along axes and diagonals of pairs of axes, with weights that vary smoothly with M also where its entries
- * change sign; part[dim][dim] in 0 .. 1 is the part of a pair's diagonals that is there in any case. 0: M is too uneven for these. */
+/* The same along axes and diagonals of pairs of axes, with weights that vary smoothly with M
+ * also where its entries change sign; part[dim][dim] in 0 .. 1 is the part of a pair's diagonals
+ * that is there in any case. 0: M is too uneven for these. */
 int hb_selling_pairs(int dim, const double *M, const double *part, hb_selling *out);
 /* |M_ab| in parts of what part can be 1 for. */
 double hb_selling_part(int dim, const double *M, int a, int b);

@@ -1,19 +1,20 @@
 /* The box of a stationary density, from the problem alone.
  *
- * PARTICLES tamed Euler paths (path/ensemble.c) start from N(0, s^2) about the origin with s = 0.1, 0.3,
- * 1, 3 and, where the problem has one, from its initial density. They go in phases, each twice as long as
- * the one before, until mean and spread no longer change; the step follows the drift's Jacobian. Paths
- * that keep spreading say that the mass escapes. Nearly all of them at the end, and a little more, are the
- * inner box. Then the noise is made INFLATION times larger: where these paths come, the density is down by
- * 55 (d = 1), 40, 20 (d = 3) or so, as grid_box.c explains. Wells that no path reached are not seen.
+ * PARTICLES tamed Euler paths (path/ensemble.c) start from N(0, s^2) about the origin with s = 0.1,
+ * 0.3, 1, 3 and, where the problem has one, from its initial density. They go in phases, each twice
+ * as long as the one before, until mean and spread no longer change; the step follows the drift's
+ * Jacobian. Paths that keep spreading say that the mass escapes. Nearly all of them at the end, and
+ * a little more, are the inner box. Then the noise is made INFLATION times larger: where these
+ * paths come, the density is down by 55 (d = 1), 40, 20 (d = 3) or so, as grid_box.c explains.
+ * Wells that no path reached are not seen.
  *
- * The width along an axis, which sets the number of points, is the least of the standard deviation and
- * (E max(0, -d_a F_a)/D_aa)^-1/2, to which a stable drift squeezes; where the noise is a tensor, with its
- * D_aa (1 else) and the lengths of path/ensemble.h. */
-#include "chain/stationary.h"
+ * The width along an axis, which sets the number of points, is the least of the standard
+ * deviation and (E max(0, -d_a F_a)/D_aa)^-1/2, to which a stable drift squeezes; where the
+ * noise is a tensor, with its D_aa (1 else) and the lengths of path/ensemble.h. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
+#include "chain/stationary.h"
 #include "path/ensemble.h"
 #include "problem/noise.h"
 
@@ -54,7 +55,7 @@ typedef struct stationary_search {
     double least[3], most[3], most_drift; /* since they were reset */
 } stationary_search;
 
-/* ---- paths ------------------------------------------------------------------------------------ */
+/* ---- paths ---- */
 
 static void stationary_observe(stationary_search *s)
 {
@@ -69,8 +70,7 @@ static hb_status stationary_begin(stationary_search *s)
     double *x = s->paths.x;
     HB_TRY(hb_ensemble_draw(&s->paths, 0));
     s->drawn = s->paths.per_draw;
-    for (size_t i = 0; i < PARTICLES * s->d; i++)
-        x[i] = scales[i / s->d % 4] * s->paths.normals[i];
+    for (size_t i = 0; i < PARTICLES * s->d; i++) x[i] = scales[i / s->d % 4] * s->paths.normals[i];
     if (hb_problem_initial_kind(s->problem) != HB_INITIAL_KIND_NONE)
         HB_TRY(hb_problem_initial_sample(s->context, s->problem, 1, 0, PARTICLES / 4, x));
     stationary_observe(s);
@@ -192,8 +192,8 @@ static hb_status stationary_widths(stationary_search *s, hb_grid_box *box)
     return HB_OK;
 }
 
-/* Where paths with more noise come, as in grid_box.c. Where the drift is not finite that far out, the hull
- * so far stays; so it does at MOST_OUT spans of the inner box. */
+/* Where paths with more noise come, as in grid_box.c. Where the drift is not finite that far
+ * out, the hull so far stays; so it does at MOST_OUT spans of the inner box. */
 static hb_status stationary_inflate(stationary_search *s, hb_grid_box *box)
 {
     /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): dim is 1 to 3 here */
@@ -232,7 +232,7 @@ static hb_status stationary_find(stationary_search *s, size_t n_at, const double
 }
 
 hb_status hb_chain_box(hb_context *context, const hb_problem *problem, size_t n_at,
-                            const double *at, hb_grid_box *out)
+                       const double *at, hb_grid_box *out)
 {
     memset(out, 0, sizeof *out);
     const size_t d = (size_t)hb_problem_dim(problem), n = PARTICLES * d;
@@ -247,7 +247,7 @@ hb_status hb_chain_box(hb_context *context, const hb_problem *problem, size_t n_
     return status;
 }
 
-/* ---- the axis --------------------------------------------------------------------------------- */
+/* ---- the axis ---- */
 
 static void axis_add_piece(hb_axis *axis, int cells, double to)
 {

@@ -1,13 +1,13 @@
 /* The stationary density on the meshes h, 2h and 4h: null vectors of chains.
  *
- * Each mesh's own null vector (null_vector.c) is found by elimination, without time steps, so that slow
- * relaxation costs nothing; the relaxation time comes from the coarsest. In three dimensions elimination
- * on the finest mesh would take too long. There time steps go on from what the other two say about it,
- * one relaxation time, two, four, ..., until the largest rate times the relaxation time is small; that
- * product is part of the error. Where the noise is a tensor the chain of coarser and coarser blocks does
- * that (chain_levels.c).
- * The box has boundaries without flux. What lies beyond them is estimated by the integral of u over each
- * times half the span across, which is right for u = |x|^-2 and too much for all that falls faster.
+ * Each mesh's own null vector (null_vector.c) is found by elimination, without time steps, so that
+ * slow relaxation costs nothing; the relaxation time comes from the coarsest. In three dimensions
+ * elimination on the finest mesh would take too long. There time steps go on from what the other
+ * two say about it, one relaxation time, two, four, ..., until the largest rate times the
+ * relaxation time is small; that product is part of the error. Where the noise is a tensor the
+ * chain of coarser and coarser blocks does that (chain_levels.c). The box has boundaries without
+ * flux. What lies beyond them is estimated by the integral of u over each times half the span
+ * across, which is right for u = |x|^-2 and too much for all that falls faster.
  *
  * Must reproduce: F = (-x + y, -y - x): v = -(x^2 + y^2)/2 - ln(2 pi), relaxation time 1. */
 #include "base/context.h"
@@ -45,13 +45,13 @@ static hb_status mesh_vector(hb_chain_task *s, int m, hb_chain_hints *hints, dou
     hb_chain_rates rates;
     HB_TRY(hb_chain_rates_create(grid->context, s->problem, &grid->mesh[m], has_breaks(grid), hints,
                                  &rates));
-    const hb_status status = hb_null_vector(&grid->mesh[m], &rates, s->core, v,
-                                            m == 2 ? &grid->info.relaxation : NULL);
+    const hb_status status =
+        hb_null_vector(&grid->mesh[m], &rates, s->core, v, m == 2 ? &grid->info.relaxation : NULL);
     hb_chain_rates_destroy(&rates);
     return status;
 }
 
-/* ---- the boundary ----------------------------------------------------------------------------- */
+/* ---- the boundary ---- */
 
 /* The sum over the boundaries of the integral of u on each times half the span across. */
 static double mass_beyond(const hb_mesh *mesh, const double *v)
@@ -95,10 +95,10 @@ static void move_core(hb_chain_task *s, int m, const double *v)
     hb_mesh_point(&s->grid->mesh[m], top, s->core);
 }
 
-/* ---- the finest mesh in three dimensions, where elimination would take too long --------------- */
+/* ---- the finest mesh in three dimensions, where elimination would take too long ---- */
 
-/* v = b + (b - c)/4 from the null vectors b and c of the meshes 2h and 4h: what is of order h^2 is that
- * of h. */
+/* v = b + (b - c)/4 from the null vectors b and c of the meshes 2h and 4h: what is of order h^2
+ * is that of h. */
 static hb_status guess_finest(const hb_grid *grid, const double *middle, const double *coarse,
                               double *v)
 {
@@ -154,8 +154,8 @@ static hb_status relaxing_rate(relaxing *s, double *most)
     return HB_OK;
 }
 
-/* Steps of time, each stretch twice as long as the one before, until what is left, the largest rate times
- * the relaxation time, is below ENOUGH. */
+/* Steps of time, each stretch twice as long as the one before, until what is left, the largest
+ * rate times the relaxation time, is below ENOUGH. */
 static hb_status relaxing_run(relaxing *s)
 {
     hb_grid *grid = s->grid;
@@ -190,8 +190,8 @@ static hb_status finest_by_steps(hb_chain_task *s, double *v)
     relaxing own = {.grid = grid, .v = v};
     hb_workspace work;
     HB_TRY(HB_WORKSPACE(grid->context, &work, HB_ARRAY(own.rate, grid->mesh[0].size)));
-    hb_status status = hb_scheme_create(grid->context, s->problem, &grid->mesh[0], has_breaks(grid),
-                                        &own.scheme);
+    hb_status status =
+        hb_scheme_create(grid->context, s->problem, &grid->mesh[0], has_breaks(grid), &own.scheme);
     if (status == HB_OK) status = relaxing_run(&own);
     hb_scheme_destroy(own.scheme);
     hb_workspace_destroy(&work);
@@ -209,14 +209,15 @@ static hb_status finest_by_cycles(hb_chain_task *s, hb_chain_hints *hints, doubl
     return status;
 }
 
-/* ---- all three -------------------------------------------------------------------------------- */
+/* ---- all three ---- */
 
 static int takes_too_long(const hb_mesh *mesh)
 {
     return hb_null_vector_work(mesh) > MOST_WORK;
 }
 
-/* The coarsest mesh says where the density is deep; there a tensor need not be followed to the letter. */
+/* The coarsest mesh says where the density is deep; there a tensor need not be followed to the
+ * letter. */
 static hb_status find_depth(hb_chain_task *s, double *depth, hb_chain_hints *hints)
 {
     const hb_mesh *mesh = &s->grid->mesh[2];

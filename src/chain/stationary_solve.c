@@ -1,10 +1,12 @@
 /* The stationary density of a problem on a grid, and the public call for any time.
  *
- * The box comes from long trajectories (stationary_box.c), v on the meshes h, 2h and 4h from null vectors
- * (stationary_meshes.c). They are extrapolated like solutions at a finite time. To the errors are added
- * the mean error of ln u, which the mass carries everywhere, and the mass beyond the boundary.
+ * The box comes from long trajectories (stationary_box.c), v on the meshes h, 2h and 4h from null
+ * vectors (stationary_meshes.c). They are extrapolated like solutions at a finite time. To the
+ * errors are added the mean error of ln u, which the mass carries everywhere, and the mass beyond
+ * the boundary.
  *
- * A number to reproduce: F = -x has ln u = -ln(2 pi)/2 at 0 (tests/python/test_solve_stationary.py). */
+ * A number to reproduce: F = -x has ln u = -ln(2 pi)/2 at 0
+ * (tests/python/test_solve_stationary.py). */
 #include "base/context.h"
 #include "base/memory.h"
 #include "chain/stationary.h"
@@ -19,8 +21,8 @@ static const double LEAST_MASS = 1e-280; /* of the largest u; below, numbers end
 
 /* Beside the factors of hb_tensor_rule, of a chain: 0.9 of the reported errors with it. */
 static const double SLOPE_FACTOR = 2;
-/* Where the directions of a chain change, errors were up to 2.2 (v) and 2.9 (slopes) of the reported ones
- * without this factor. */
+/* Where the directions of a chain change, errors were up to 2.2 (v) and 2.9 (slopes) of the
+ * reported ones without this factor. */
 static const double UNEVEN_FACTOR = 4;
 
 /* Of the inner box in two dimensions, which needs no time steps. */
@@ -30,7 +32,7 @@ enum { TENSOR_LEAST = 144, TENSOR_MOST = 208 };
 /* And in three, where elimination takes time like the seventh power. */
 enum { SPACE_CELLS = 48 };
 
-/* ---- the meshes ------------------------------------------------------------------------------- */
+/* ---- the meshes ---- */
 
 static double stationary_wanted_cells(const hb_problem *problem, const hb_grid_box *box, int a)
 {
@@ -42,8 +44,8 @@ static double stationary_wanted_cells(const hb_problem *problem, const hb_grid_b
     return hb_grid_default_cells(problem, span, box->width[a], 1);
 }
 
-/* In two dimensions: cells of the inner box, whose neighbours outside are coarser. A cycle turns what is
- * narrow along one axis into what is narrow along the other. */
+/* In two dimensions: cells of the inner box, whose neighbours outside are coarser. A cycle turns
+ * what is narrow along one axis into what is narrow along the other. */
 static int stationary_inner_cells(const hb_grid_box *box, int a)
 {
     const double span = box->inner_high[a] - box->inner_low[a];
@@ -75,8 +77,8 @@ static hb_status stationary_set_meshes(const hb_grid_request *r, hb_chain_task *
     HB_TRY(hb_grid_lay_axes(r, &box, cells, axes, grid));
     for (int a = 0; a < dim; a++) {
         const int inner = box.inner_low[a] < box.inner_high[a];
-        s->core[a] = inner ? 0.5 * (box.inner_low[a] + box.inner_high[a])
-                           : 0.5 * (box.low[a] + box.high[a]);
+        s->core[a] =
+            inner ? 0.5 * (box.inner_low[a] + box.inner_high[a]) : 0.5 * (box.low[a] + box.high[a]);
         if (grid->tensor && dim > 1) /* whose chain goes along diagonals */
             axes[a] = hb_axis_even(cells[a], box.low[a], box.high[a]);
         else if (dim == 2 && axes[a].pieces == 1 && !r->settings.points[a])
@@ -88,10 +90,11 @@ static hb_status stationary_set_meshes(const hb_grid_request *r, hb_chain_task *
     return HB_OK;
 }
 
-/* ---- errors ----------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
-/* The mass carries the mean error of ln u everywhere, also where the meshes agree by chance; the geometric
- * mean over the core region, since reported errors are bounds in places. u: (mesh[2].size), at most 1. */
+/* The mass carries the mean error of ln u everywhere, also where the meshes agree by chance; the
+ * geometric mean over the core region, since reported errors are bounds in places. u:
+ * (mesh[2].size), at most 1. */
 static void stationary_add_mass_errors(const hb_chain_task *s, const double *u)
 {
     const size_t size = s->grid->mesh[2].size;
@@ -135,7 +138,7 @@ static hb_status stationary_combine(hb_chain_task *s, double *middle, double *co
     return HB_OK;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static hb_status stationary_run(const hb_grid_request *r, hb_grid *grid)
 {
@@ -155,8 +158,8 @@ static hb_status stationary_run(const hb_grid_request *r, hb_grid *grid)
 }
 
 hb_status hb_chain_solve(hb_context *context, const hb_problem *problem,
-                              const hb_grid_settings *settings, size_t n_at, const double *at,
-                              hb_grid **out)
+                         const hb_grid_settings *settings, size_t n_at, const double *at,
+                         hb_grid **out)
 {
     hb_grid_request r;
     hb_grid *grid;

@@ -1,12 +1,14 @@
-/* The box of stationary_box.c is the hull of paths with more noise. Where the noise is a tensor that grows outward these go
- * far beyond what counts, and where it hardly reaches some direction a strong drift there may leave parts of the mesh
- * that nothing comes back from.
+/* The box of stationary_box.c is the hull of paths with more noise. Where the noise is a tensor
+ * that grows outward these go far beyond what counts, and where it hardly reaches some direction a
+ * strong drift there may leave parts of the mesh that nothing comes back from.
  *
- * On a mesh of few cells, which makes tails longer than they are, the null vector says where ln u is less than KEPT below
- * its maximum: the walls move there, and a cell farther out. That is done again, on the smaller box, until it
- * hardly moves. Where there is no null vector the walls move half of the way to the inner box.
+ * On a mesh of few cells, which makes tails longer than they are, the null vector says where ln u
+ * is less than KEPT below its maximum: the walls move there, and a cell farther out. That is done
+ * again, on the smaller box, until it hardly moves. Where there is no null vector the walls move
+ * half of the way to the inner box.
  *
- * A number to reproduce: D = 1, f = -x, -y on [-40, 40]^2 is cut to about |x| = sqrt(2 KEPT) = 10 and a cell. */
+ * A number to reproduce: D = 1, f = -x, -y on [-40, 40]^2 is cut to about |x| = sqrt(2 KEPT) =
+ * 10 and a cell. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "chain/null_vector.h"
@@ -67,7 +69,8 @@ static void trim_find_hull(const trimming *t, const hb_mesh *mesh, double *low, 
     }
 }
 
-/* The walls move to the hull, but not outward and not beyond points; *least: the smallest part of a span that is left. */
+/* The walls move to the hull, but not outward and not beyond points; *least: the smallest part
+ * of a span that is left. */
 static void trim_move(const trimming *t, const double *low, const double *high, double *least)
 {
     const hb_grid_box before = *t->box;
@@ -106,7 +109,7 @@ static hb_status trim_run(trimming *t)
 }
 
 hb_status hb_chain_trim(hb_context *context, const hb_problem *problem, size_t n_at,
-                             const double *at, hb_grid_box *box)
+                        const double *at, hb_grid_box *box)
 {
     trimming t = {.context = context,
                   .problem = problem,

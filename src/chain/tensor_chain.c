@@ -1,21 +1,17 @@
 /* The Markov chain of a tensor D(x) on an even mesh.
  *
- * div(D grad u - b u), b = f - div D. In units of the spacings, M_ab = D_ab/(h_a h_b) at a node is a sum of squares of whole
- * directions e with weights w_e >= 0 (selling.c). D grad u is then sum_e w_e e (slope of u along e), and with W = D^-1 b
- * b = D W is sum_e w_e e (W along e): the operator is one of lines in the directions e. On the edge from node i to
- * j = i + e, with w the mean of its ends and z the integral of W along it (two Gauss points), the fitted flux is
- *     w (B(-z) u_i - B(z) u_j),    B(z) = z/(exp(z) - 1),
- * which is positive, conserves the mass, and is 0 where u = exp(int W): a density without currents is exact but
- * for the quadrature, for any D. The error is even in h. Directions that leave the box are left out: its boundaries let nothing
- * through. In a corner all of them may leave it, so that neighbours along the axes are linked by at least LINK of M_aa.
- * Lines of one dimension need no even spacing.
- *
- * Where D hardly reaches some direction, or is very uneven along slanted axes, directions would become long or none
- * would do: beyond MOST_REACH nodes D is raised by a part of its trace. Where the density is known to be below e^-DEEP of its
- * maximum, the diagonal of M is raised until neighbours suffice. The least depth at which that was done is
- * told: what it does higher up is counted like that of a boundary (stationary_solve.c).
- *
- * A number to reproduce: D = 1/2, f = -x in d = 1: p_j/p_i = exp(x_i^2 - x_j^2). */
+ * div(D grad u - b u), b = f - div D. In units of the spacings, M_ab = D_ab/(h_a h_b) at a node is
+ * a sum of squares of integer directions e with weights w_e >= 0 (selling.c), so that the operator
+ * is one of lines in the directions e. On the edge from i to j = i + e, with w the mean of its ends
+ * and z the integral of W = D^-1 b along it (two Gauss points), the fitted flux is
+ *     w (B(-z) u_i - B(z) u_j),    B(z) = z/(exp(z) - 1):
+ * positive, conserving, even in h, and 0 where u = exp(int W). Directions that leave the box are
+ * left out; neighbours along the axes are linked by at least LINK of M_aa. In one dimension
+ * spacing may vary. Where D hardly reaches some direction, directions would become long: beyond
+ * MOST_REACH nodes D is raised by a part of its trace, and where the density is below e^-DEEP of
+ * its maximum the diagonal of M until neighbours suffice. The least depth of that is told, and
+ * counts like a boundary (stationary_solve.c). A number to reproduce: D = 1/2, f = -x in d = 1:
+ * p_j/p_i = exp(x_i^2 - x_j^2). */
 #include "base/context.h"
 #include "base/memory.h"
 #include "chain/chain_rates.h"
@@ -50,14 +46,14 @@ typedef struct tensor_chain {
     int reduced;                 /* in space: all nodes by Selling's reduction */
     double *M;                   // (size, d, d)
     double *weight;              // (size, HB_SELLING_MOST)
-    unsigned char *index;         // (size, HB_SELLING_MOST) the direction of a weight
+    unsigned char *index;        // (size, HB_SELLING_MOST) the direction of a weight
     unsigned char *count;        // (size) how many
     double *along;               // (size) weights of one direction
     double *x, *D, *f, *div, *z; // (2 BATCH, ..)
     size_t *edge;                // (BATCH) nodes of the edges at hand
 } tensor_chain;
 
-/* ---- weights at the nodes --------------------------------------------------------------------- */
+/* ---- weights at the nodes ---- */
 
 static hb_status tensor_refuse(const tensor_chain *c, const double *x)
 {
@@ -151,7 +147,8 @@ static void tensor_raise(tensor_chain *c, const double *x, double *M)
     }
     double trace = 0;
     for (size_t a = 0; a < d; a++) trace += M[a * d + a];
-    for (double part = FIRST_RAISE; !tensor_is_positive(d, M) || !tensor_is_near((int)d, M); part *= RAISE) {
+    for (double part = FIRST_RAISE; !tensor_is_positive(d, M) || !tensor_is_near((int)d, M);
+         part *= RAISE) {
         for (size_t a = 0; a < d; a++) M[a * d + a] += part * trace;
         raised = 1;
     }
@@ -277,10 +274,12 @@ static hb_status tensor_weigh(tensor_chain *c)
     return HB_OK;
 }
 
-/* ---- rates of the edges ----------------------------------------------------------------------- */
+/* ---- rates of the edges ---- */
 
-/* The node at the upper end of the edge, and the part of a face that its cells share; 0: it is outside. */
-static int tensor_upper_end(const hb_mesh *mesh, const int *offset, size_t node, size_t *to, double *face)
+/* The node at the upper end of the edge, and the part of a face that its cells share; 0: it is
+ * outside. */
+static int tensor_upper_end(const hb_mesh *mesh, const int *offset, size_t node, size_t *to,
+                            double *face)
 {
     size_t rest = node;
     *to = node;

@@ -1,26 +1,18 @@
-/* Errors that refinement does not see, because all three meshes have them alike: boundaries and floor.
+/* Errors that refinement does not see, because all three meshes have them alike: boundaries and
+ * floor.
  *
  * A box that was given need not hold the mass. At a place of depth D below the maximum
  *     error of v += FACTOR (e^-(W - D) + lost e^D),
- * W the depth of the highest boundary up to that time, which stands for what the boundary turned back, and
- * lost the mass that the box lacks at the start, if that is more than LEAST_LOST: wherever the drift takes
- * it, it is taken to make a density of at most FACTOR times the maximum there. The error of a slope is
- * that times how fast e^D grows, and at least once over a tenth of the box. Where this is above 1 nothing
- * is known.
- *
- * Tensor noise, whose tails may be heavy, has the same term, factors beside it, and no claim in the layer
- * at a boundary, LAYER cells of the coarsest mesh, or within FLOOR_MARGIN of the floor (tensor_scheme.c).
- *
- * A box that was chosen holds the mass, but not all that reaches a tail. The ratio r = u_box/u of the
- * solution without flux through the boundary to that of the whole space solves
- *     dr/dtau = Lap r + (2 grad v - F) . grad r,     n . grad r = r n . (F - grad v) at the boundary:
- * where 2 grad v - F points inward, the boundary has a layer; where it points outward, which is the reverse
- * drift of paths that came from outside, the error goes into the box. So the mesh 4h is solved once more,
- * in a box that is wider, and the difference of the two v is an error of the narrower one. It is added to
- * the others, times WIDER_FACTOR.
- *
- * A number to reproduce: a box that lacks 1e-4 of the start adds 3e-4 at the maximum and 6.6e-3 three
- * e-folds below. */
+ * W the depth of the highest boundary so far, which stands for what it turned back, and lost the
+ * mass that the box lacks at the start. The error of a slope is that times how fast e^D grows.
+ * Above 1 nothing is known. Tensor noise, whose tails may be heavy, has the same term and factors
+ * beside it; nothing is reported in LAYER cells at a boundary or within FLOOR_MARGIN of the floor
+ * (tensor_scheme.c). A box that was chosen holds the mass, but not all that reaches a tail: r =
+ * u_box/u solves
+ *     dr/dtau = Lap r + (2 grad v - F) . grad r,   n . grad r = r n . (F - grad v) at the boundary,
+ * and where 2 grad v - F points outward the error goes into the box. So the mesh 4h is solved
+ * once more in a wider box; the difference of the two v, times WIDER_FACTOR, is added. A number
+ * to reproduce: a box that lacks 1e-4 of the start adds 3e-4 at the maximum. */
 #include "grid/boundary_errors.h"
 #include "base/context.h"
 #include "base/memory.h"
@@ -32,12 +24,13 @@ enum { LAYER = 1 };
 
 static const double WIDER = 0.125; /* of the span, on each side */
 static const double WIDER_FACTOR = 1.5;
-static const double TIME_SLACK = 8; /* as in grid_extrapolate.c */
+static const double TIME_SLACK = 8;         /* as in grid_extrapolate.c */
 static const double MOST_EXPONENT = 709.78; /* of exp, as a number */
 static const double FACTOR = 3, TENTH = 10, MOST_PART = 1, LEAST_LOST = 1e-6;
 
-/* Tensor noise, of the errors of refinement: without them errors were up to 0.6 (v) and 1.2 (slopes) of
- * the reported ones. At a kink of D the score jumps: errors beside it were up to 4.6 without its factor. */
+/* Tensor noise, of the errors of refinement: without them errors were up to 0.6 (v) and 1.2
+ * (slopes) of the reported ones. At a kink of D the score jumps: errors beside it were up to 4.6
+ * without its factor. */
 static const double V_FACTOR = 1.5, SLOPE_FACTOR = 2.5, KINK_FACTOR = 12;
 static const double FLOOR_MARGIN = 20;
 
@@ -52,7 +45,8 @@ double hb_grid_boundary_height(const hb_mesh *mesh, const double *v)
     return boundary - hb_mesh_top(mesh, v);
 }
 
-/* How fast e^depth grows along an axis at node i, per length; at least once over a tenth of the box. */
+/* How fast e^depth grows along an axis at node i, per length; at least once over a tenth of the
+ * box. */
 static double boundary_depth_growth(const hb_mesh *mesh, int axis, size_t i, const double *depth)
 {
     const int n = mesh->nodes[axis], k = (int)hb_mesh_index(mesh, axis, i);
@@ -105,8 +99,8 @@ static void boundary_apply_rule(hb_grid *grid, int level, const hb_error_rule *r
         const double lost = rule->lost > 0 ? rule->lost * exp(depth[i]) : 0;
         const double part = FACTOR * (exp(depth[i] + rule->height) + lost);
         const double error = rule->v_factor * *v_error + part;
-        const int unknown = !(part <= MOST_PART) || error > rule->most || depth[i] > rule->deepest ||
-                            boundary_is_in_layer(mesh, rule->layer, i);
+        const int unknown = !(part <= MOST_PART) || error > rule->most ||
+                            depth[i] > rule->deepest || boundary_is_in_layer(mesh, rule->layer, i);
         *v_error = unknown ? (double)INFINITY : error;
         for (size_t a = 0; a < d; a++)
             slope[a] = unknown ? (double)INFINITY
@@ -131,7 +125,7 @@ hb_status hb_grid_combine_by(hb_grid *grid, int level, const hb_error_rule *rule
     return status;
 }
 
-/* ---- a box that was chosen --------------------------------------------------------------------- */
+/* ---- a box that was chosen ---- */
 
 void hb_grid_widen(hb_grid *grid)
 {

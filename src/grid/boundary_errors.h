@@ -24,10 +24,11 @@ hb_error_rule hb_tensor_rule(const hb_grid *grid, double height);
 hb_status hb_grid_combine_by(hb_grid *grid, int level, const hb_error_rule *rule, double *middle,
                              double *coarse);
 
-/* The mesh 4h in a box that is wider by WIDER of its span on each side: grid->mesh[HB_GRID_MESHES]. */
+/* The mesh 4h in a box that is wider by WIDER of its span on each side:
+ * grid->mesh[HB_GRID_MESHES]. */
 void hb_grid_widen(hb_grid *grid);
-/* wider[size of that mesh] becomes, on the coarsest mesh, its v less coarse[size], but for errors of the
- * time integration. */
+/* wider[size of that mesh] becomes, on the coarsest mesh, its v less coarse[size], but for
+ * errors of the time integration. */
 void hb_grid_boundary_parts(const hb_grid *grid, const double *coarse, double *wider);
 /* Adds them to the errors of a level. */
 void hb_grid_add_boundary_parts(hb_grid *grid, int level, const double *parts);

@@ -1,13 +1,16 @@
 /* Two and three dimensions: does the drift do anything within the cells that the meshes do not see?
  *
- * For each cell of the coarsest mesh that has mass at the start or at the end, F is sampled at 3^d points and 33
- * times (17 in three dimensions; there are at least 256 steps in time). A cell is fine when interval arithmetic proves
- * that F leaves the hull of its samples by no more than SLACK/h, h the cell's length along the component, and a quarter
- * of the hull's width (a parabola leaves it by an eighth); otherwise its halves, in space and time, are
- * looked at, down to 2^DEPTH parts (of a drift that depends on time, first 2^TIME_DEPTH parts of the time), and a sample outside, or no proof, means that the mesh does not resolve the drift.
- * Cells that a jump cuts have errors of their own (grid_extrapolate.c) and are left out.
+ * For each cell of the coarsest mesh that has mass at the start or at the end, F is sampled at 3^d
+ * points and 33 times (17 in three dimensions; there are at least 256 steps in time). A cell is
+ * fine when interval arithmetic proves that F leaves the hull of its samples by no more than
+ * SLACK/h, h the cell's length along the component, and a quarter of the hull's width (a parabola
+ * leaves it by an eighth); otherwise its halves, in space and time, are looked at, down to 2^DEPTH
+ * parts (of a drift that depends on time, first 2^TIME_DEPTH parts of the time), and a sample
+ * outside, or no proof, means that the mesh does not resolve the drift. Cells that a jump cuts have
+ * errors of their own (grid_extrapolate.c) and are left out.
  *
- * Must reproduce: 150 exp(-(x-0.6)^2/1e-6) in the plane is not resolved by 256 cells, exp(-x^2) is. */
+ * Must reproduce: 150 exp(-(x-0.6)^2/1e-6) in the plane is not resolved by 256 cells, exp(-x^2)
+ * is. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "grid/grid_kept.h"
@@ -80,7 +83,8 @@ static hb_interval half_of(hb_interval whole, int upper)
     return upper ? (hb_interval){middle, whole.high} : (hb_interval){whole.low, middle};
 }
 
-/* How far the ranges of F are outside the hull, in slacks, when the box is halved along an axis; of the worse half. */
+/* How far the ranges of F are outside the hull, in slacks, when the box is halved along an axis;
+ * of the worse half. */
 static hb_status excess(const cell_check *c, const hb_interval *box, int axis, double *worst)
 {
     *worst = 0;
@@ -97,7 +101,8 @@ static hb_status excess(const cell_check *c, const hb_interval *box, int axis, d
     return HB_OK;
 }
 
-/* The axis whose halves are the nearest to a proof; a component that depends on one coordinate needs no other. */
+/* The axis whose halves are the nearest to a proof; a component that depends on one coordinate
+ * needs no other. */
 static hb_status choose_axis(const cell_check *c, const hb_interval *box, int depth, int *axis)
 {
     double least = INFINITY, worst;
@@ -112,7 +117,8 @@ static hb_status choose_axis(const cell_check *c, const hb_interval *box, int de
     return HB_OK;
 }
 
-/* box: the cell and, last, the time. *bad becomes 1 when F is seen, or cannot be excluded, outside the hull. */
+/* box: the cell and, last, the time. *bad becomes 1 when F is seen, or cannot be excluded,
+ * outside the hull. */
 static hb_status look_inside(cell_check *c, const hb_interval *box, int depth, int *bad)
 {
     hb_interval F[3], values[3], part[4];

@@ -1,23 +1,17 @@
 /* The exponentially fitted finite-volume scheme, written for the logarithm.
  *
- * du/dtau = Lap u - div(F u) on a box without flux through its boundary. Node i owns the cell of points
- * nearest to it (half a cell at a boundary). Between neighbours i and j = i + h e_a let z = the integral of
- * F_a over the edge (two Gauss points). On the edge the flux J = F u - u' is taken constant; that ODE is
- * solved exactly (Scharfetter and Gummel, IEEE Trans. Electron Devices 16, 1969):
- *     J = (B(-z) u_i - B(z) u_j)/h,            B(z) = z/(e^z - 1)
- * With u = e^v and e = exp(v_j - v_i), the same numbers read
+ * du/dtau = Lap u - div(F u) on a box without flux through its boundary. Between neighbours i and j
+ * = i + h e_a let z = the integral of F_a over the edge (two Gauss points). The flux J = F u - u'
+ * is constant on the edge (Scharfetter and Gummel, IEEE Trans. Electron Devices 16, 1969):
+ *     J = (B(-z) u_i - B(z) u_j)/h,            B(z) = z/(e^z - 1),  and with e = exp(v_j - v_i)
  *     dv_i/dtau += (B(z) e - B(-z))/h^2,      dv_j/dtau += (B(-z)/e - B(z))/h^2
- * (twice that at a boundary, whose cell is half as wide; where the spacing changes, h^2 is h times the
- * width of the cell). u never appears, so a tail with u = 1e-300 is as smooth and as accurate as the core
- * region; u = e^v > 0, and the sum of u over cells is constant. The error is even in h, which the
- * extrapolation of grid_extrapolate.c uses. What does not depend on v, the sum of the second terms, is
- * kept as `drain`.
- *
- * The Jacobian along an axis has the weights upper = B(z) e/h^2 and lower = B(-z)/e/h^2: rows sum to
- * zero, and I - gamma J_a is an M-matrix, solved line by line (scheme_lines.c). A rate is one pass over
- * blocks, each with the edges that touch it; edges between blocks are made twice.
- *
- * Must reproduce: for F = -x the scheme keeps u = exp(-x^2/2): z = -(x_j^2 - x_i^2)/2 = ln(u_j/u_i). */
+ * (h^2 is h times the width of the cell, half of h at a boundary). u never appears, so tails are
+ * as accurate as the core region; u > 0, the mass is constant, and the error is even in h. The
+ * sum of the second terms is kept as `drain`. The Jacobian along an axis has the weights upper =
+ * B(z) e/h^2 and lower = B(-z)/e/h^2: an M-matrix, solved line by line (scheme_lines.c). A rate
+ * is one pass over blocks, each with the edges that touch it; edges between blocks are made
+ * twice. Must reproduce: for F = -x the scheme keeps u = exp(-x^2/2): z = -(x_j^2 - x_i^2)/2 =
+ * ln(u_j/u_i). */
 #include "grid/fitted_scheme.h"
 #include "grid/scheme_body.h"
 #include "problem/drift_facts.h"
@@ -30,10 +24,10 @@ enum {
     CUT = 64           /* points of an edge that a break of the drift cuts */
 };
 
-/* Of |z|: the stationary v would fall by that much from node to node. Where a drift such as -x^7 is faster
- * the mesh carries what is left of the initial density inward more slowly, which the finer meshes show;
- * exp(v_j - v_i) stays a number. In one dimension only: in two, scaled rows serve (scheme_lines.c), and
- * the limit makes ten times as many steps. */
+/* Of |z|: the stationary v would fall by that much from node to node. Where a drift such as -x^7
+ * is faster the mesh carries what is left of the initial density inward more slowly, which the
+ * finer meshes show; exp(v_j - v_i) stays a number. In one dimension only: in two, scaled rows
+ * serve (scheme_lines.c), and the limit makes ten times as many steps. */
 static const double STEEPEST = 300;
 
 struct hb_fitted_scratch {
@@ -41,7 +35,7 @@ struct hb_fitted_scratch {
     double *arguments;      // (2 EDGE_BATCH, n_breaks)
 };
 
-/* ---- the coefficients ------------------------------------------------------------------------- */
+/* ---- the coefficients ---- */
 
 void hb_bernoulli(double z, double *plain, double *mirrored)
 {
@@ -86,8 +80,8 @@ static hb_status fitted_cut_mean(const hb_fitted *s, int axis, double tau, const
     return HB_OK;
 }
 
-/* Where edge e is cut: 0 nowhere, the part below the cut by the secant of the one argument that changes
- * sign, 1 for more than one. */
+/* Where edge e is cut: 0 nowhere, the part below the cut by the secant of the one argument that
+ * changes sign, 1 for more than one. */
 static double fitted_cut(const double *arguments, size_t n, size_t e)
 {
     const double *from = arguments + 2 * e * n, *to = from + n;
@@ -101,7 +95,8 @@ static double fitted_cut(const double *arguments, size_t n, size_t e)
     return part;
 }
 
-/* The mean of F_axis from both sides of the cut, two Gauss points each: it moves smoothly with the cut. */
+/* The mean of F_axis from both sides of the cut, two Gauss points each: it moves smoothly with
+ * the cut. */
 static hb_status fitted_two_sided_mean(const hb_fitted *s, int axis, double tau, const double *x,
                                        double h, double part, double *mean)
 {
@@ -117,7 +112,8 @@ static hb_status fitted_two_sided_mean(const hb_fitted *s, int axis, double tau,
     return HB_OK;
 }
 
-/* Replaces F of edges that a break cuts by its mean. The points are no longer needed: the ends go there. */
+/* Replaces F of edges that a break cuts by its mean. The points are no longer needed: the ends
+ * go there. */
 static hb_status fitted_mend_cut_edges(hb_fitted *s, hb_fitted_scratch *own, int axis,
                                        const hb_strand *strand, size_t first, size_t count,
                                        double tau)
@@ -258,7 +254,7 @@ void hb_fitted_destroy(hb_fitted *s)
     hb_workspace_destroy(&s->scratch_work);
 }
 
-/* ---- the rate --------------------------------------------------------------------------------- */
+/* ---- the rate ---- */
 
 typedef struct rate_job {
     hb_scheme *scheme;
@@ -266,7 +262,8 @@ typedef struct rate_job {
     double *rate;    // (size)
 } rate_job;
 
-/* The weights of an axis at the rows of a block: those to the node above, and from `has` on to the one below. */
+/* The weights of an axis at the rows of a block: those to the node above, and from `has` on to
+ * the one below. */
 typedef struct row_weights {
     float *upper, *lower; // lower[i] is of row has + i
     size_t has;

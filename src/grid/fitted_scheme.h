@@ -1,4 +1,5 @@
-/* grid/fitted_scheme.h: the coefficients of the exponentially fitted scheme, also as rates of a chain. */
+/* grid/fitted_scheme.h: the coefficients of the exponentially fitted scheme, also as rates of a
+ * chain. */
 #ifndef HB_GRID_FITTED_SCHEME_H
 #define HB_GRID_FITTED_SCHEME_H
 

@@ -1,18 +1,18 @@
 /* The box of a grid, from the problem alone.
  *
- * PARTICLES draws of the initial density move by tamed Euler steps (path/ensemble.c) that end at cuts
- * around narrow pulses in t. A second ensemble has its noise and its initial width INFLATION times
- * larger. By large deviations (Freidlin and Wentzell) u ~ exp(-I) with an action I that both share up
- * to the factor INFLATION^2: where the farthest of 2000 inflated particles come over many steps, about
- * e^-7.5 of their maximum, the density itself is down by 7.5 INFLATION^2 = 57 (d = 1), 45, 33 (d = 3).
- * The box is the hull of the inflated ensemble in the second half of the time, of the first one at all
- * times, of the initial box, and of the requested points with a margin, because the layer at a boundary
- * without flux is no part of the answer on the whole space. (A path that leaves the box early and comes
- * back brings e^-I of the mass with it, which is nothing.)
+ * PARTICLES draws of the initial density move by tamed Euler steps (path/ensemble.c) that end at
+ * cuts around narrow pulses in t. A second ensemble has its noise and its initial width INFLATION
+ * times larger. By large deviations (Freidlin and Wentzell) u ~ exp(-I) with an action I that both
+ * share up to the factor INFLATION^2: where the farthest of 2000 inflated particles come over many
+ * steps, about e^-7.5 of their maximum, the density itself is down by 7.5 INFLATION^2 = 57 (d = 1),
+ * 45, 33 (d = 3). The box is the hull of the inflated ensemble in the second half of the time, of
+ * the first one at all times, of the initial box, and of the requested points with a margin,
+ * because the layer at a boundary without flux is no part of the answer on the whole space. (A path
+ * that leaves the box early and comes back brings e^-I of the mass with it, which is nothing.)
  *
- * The width along an axis, which sets the number of points, is the least of the standard deviations over
- * time, the Fisher length (E (d_a ln u0)^2)^-1/2, and (E max(0, -d_a F_a))^-1/2, to which a stable drift
- * squeezes. */
+ * The width along an axis, which sets the number of points, is the least of the standard
+ * deviations over time, the Fisher length (E (d_a ln u0)^2)^-1/2, and (E max(0, -d_a F_a))^-1/2,
+ * to which a stable drift squeezes. */
 #include "grid/grid_box.h"
 #include "base/context.h"
 #include "base/memory.h"
@@ -80,7 +80,8 @@ static uint64_t box_normals_of(const box_search *s, int step)
     return (uint64_t)(step + 1) * s->paths.per_draw;
 }
 
-/* Where there are cuts: even steps, and PIECE_STEPS at least in each piece. Sets tau of all steps. */
+/* Where there are cuts: even steps, and PIECE_STEPS at least in each piece. Sets tau of all
+ * steps. */
 static hb_status box_lay_steps(box_search *s)
 {
     const hb_time_cuts *cuts = hb_problem_cuts(s->problem);
@@ -126,7 +127,8 @@ static hb_status box_begin(box_search *s)
     return HB_OK;
 }
 
-/* The Fisher length of the initial density at the particles, or the standard deviation without one. */
+/* The Fisher length of the initial density at the particles, or the standard deviation without
+ * one. */
 static hb_status box_initial_widths(box_search *s, double *width)
 {
     double *slopes = s->paths.F, *values = s->paths.normals;
@@ -167,8 +169,8 @@ static hb_status box_follow(box_search *s, double *widths, hb_grid_box *box)
     return HB_OK;
 }
 
-/* The inflated ensemble: its hull in the second half. Where the drift is not finite that far out, the
- * hull so far stays. */
+/* The inflated ensemble: its hull in the second half. Where the drift is not finite that far
+ * out, the hull so far stays. */
 static hb_status box_follow_inflated(box_search *s, double inflation, const double *widths)
 {
     const double added = sqrt(inflation * inflation - 1);
@@ -190,9 +192,10 @@ static hb_status box_follow_inflated(box_search *s, double inflation, const doub
     return HB_OK;
 }
 
-/* Noise that grows with x has heavy tails, and the inflated ensemble goes where no even mesh can follow:
- * the inflation shrinks until the hull is at most MOST_WIDTHS of its widths long, and drift and noise are
- * finite on it. What the boundaries then do is part of the errors (tensor_errors.c). */
+/* Noise that grows with x has heavy tails, and the inflated ensemble goes where no even mesh can
+ * follow: the inflation shrinks until the hull is at most MOST_WIDTHS of its widths long, and
+ * drift and noise are finite on it. What the boundaries then do is part of the errors
+ * (tensor_errors.c). */
 static hb_status box_follow_tails(box_search *s, const double *widths, const hb_grid_box *box)
 {
     const int tensor = s->paths.tensor;

@@ -18,9 +18,9 @@ typedef struct hb_grid_from {
     double place[3], width;
 } hb_grid_from;
 
-/* From particles between 0 and tau_end, and the points at[n_at][dim]. from NULL: the initial density.
- * late: the part of the time after which tails count, 1/2 where tau itself is the time. step: the longest
- * of the particles; 0: 1/256 of the time. */
+/* From particles between 0 and tau_end, and the points at[n_at][dim]. from NULL: the initial
+ * density. late: the part of the time after which tails count, 1/2 where tau itself is the time.
+ * step: the longest of the particles; 0: 1/256 of the time. */
 hb_status hb_grid_box_choose(hb_context *context, const hb_problem *problem,
                              const hb_grid_from *from, double late, double step, double tau_end,
                              size_t n_at, const double *at, hb_grid_box *out);
@@ -34,9 +34,9 @@ typedef struct hb_box_points {
     const double *deviation; // (dim)
 } hb_box_points;
 
-/* Extends the box to the points with a margin. A point that lies some box widths away, or where the drift
- * is many times that of the particles, is left out: a mesh that reached there would spend all its time on
- * a density of e^-1000. */
+/* Extends the box to the points with a margin. A point that lies some box widths away, or where
+ * the drift is many times that of the particles, is left out: a mesh that reached there would
+ * spend all its time on a density of e^-1000. */
 hb_status hb_grid_box_hold(hb_context *context, const hb_problem *problem,
                            const hb_box_points *points, hb_grid_box *box);
 

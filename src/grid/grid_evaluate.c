@@ -1,10 +1,11 @@
 /* v and its gradient anywhere in the box and at any kept tau.
  *
- * In x: the quintic spline of each level. In tau: the barycentric formula on Chebyshev points of the
- * second kind in p = ln(tau + shift) (Berrut and Trefethen, SIAM Review 46, 2004),
+ * In x: the quintic spline of each level. In tau: the barycentric formula on Chebyshev points of
+ * the second kind in p = ln(tau + shift) (Berrut and Trefethen, SIAM Review 46, 2004),
  *     v = sum_k w_k(p) v_k,   w_k = c_k/(p - p_k) / sum_j c_j/(p - p_j),  c_k = (-1)^k, halved at the ends.
- * Its error: every second point is again a Chebyshev set; the difference of the two interpolants is the
- * error of the shorter one, and convergence is geometric, so a tenth of it bounds the longer one amply. */
+ * Its error: every second point is again a Chebyshev set; the difference of the two interpolants
+ * is the error of the shorter one, and convergence is geometric, so a tenth of it bounds the
+ * longer one amply. */
 #include "base/context.h"
 #include "grid/grid_kept.h"
 
@@ -56,7 +57,8 @@ static double weighted_value(const hb_grid *grid, const double *weights,
     return v;
 }
 
-/* Multilinear interpolation of an error on the coarsest mesh, the larger of the two levels around tau. */
+/* Multilinear interpolation of an error on the coarsest mesh, the larger of the two levels
+ * around tau. */
 static double error_at(const hb_grid *grid, double *const *errors, size_t width, size_t entry,
                        double tau, const double *x)
 {

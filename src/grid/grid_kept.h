@@ -37,14 +37,14 @@ struct hb_grid {
     double *v[HB_GRID_MAX_LEVELS];       // (mesh[0].size) spline coefficients
     double *v_error[HB_GRID_MAX_LEVELS]; // (mesh[2].size)
     double *slope_error[HB_GRID_MAX_LEVELS]; // (mesh[2].size, dim)
-    /* An initial point: the solution is that of inner, in scaled coordinates; of the fields above only
-     * info, n_levels and tau[0] are set. NULL: as it is. */
+    /* An initial point: the solution is that of inner, in scaled coordinates; of the fields
+     * above only info, n_levels and tau[0] are set. NULL: as it is. */
     hb_grid *inner;
     const hb_grid_scaling *scaling;
 };
 
-/* Sets info.unresolved when drift or noise do something within cells of the coarsest mesh, where v[its
- * size] has mass, that no node sees. The drift is checked for d > 1 (cell_check.c). */
+/* Sets info.unresolved when drift or noise do something within cells of the coarsest mesh, where
+ * v[its size] has mass, that no node sees. The drift is checked for d > 1 (cell_check.c). */
 hb_status hb_grid_check_cells(hb_grid *grid, const hb_problem *problem, const double *v);
 /* The same for the drift in scaled coordinates, at the size of their end; d = 1 too. */
 hb_status hb_grid_check_scaled(hb_grid *grid, const hb_grid_scaling *scaling, const double *v);
@@ -53,8 +53,8 @@ hb_status hb_tensor_check_noise(hb_grid *grid, const hb_problem *problem, const 
 /* Raises grid->peclet to the largest |F_a| h_a/2 where v, of the coarsest mesh, has mass. */
 hb_status hb_grid_find_peclet(hb_grid *grid, const hb_problem *problem, const double *v);
 
-/* Combines v on the three meshes at one level: the coefficients of the extrapolated v replace v[0], and
- * the error estimates are filled. middle and coarse are overwritten. */
+/* Combines v on the three meshes at one level: the coefficients of the extrapolated v replace
+ * v[0], and the error estimates are filled. middle and coarse are overwritten. */
 hb_status hb_grid_combine(hb_grid *grid, int level, double *middle, double *coarse);
 /* Adds to the errors of a level what jumps of the drift between nodes do to slopes beside them. */
 hb_status hb_grid_jump_errors(hb_grid *grid, const hb_problem *problem, int level);

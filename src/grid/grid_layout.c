@@ -1,19 +1,15 @@
 /* Where the nodes go: a joint on each break of the drift, and small cells where it varies fast.
  *
- * Breaks. The formula says where F is not smooth: where an argument is 0 (problem/drift_facts.h). Arguments
- * of one coordinate that do not move in time have their roots on planes x_a = c. They are found by
- * bisection with interval arithmetic: an interval whose range of the argument excludes 0 is dropped, what
- * is left at ROOT_SIZE of the box is a root, also one without a change of sign. Each becomes a joint, a node
- * of all three meshes: u is smooth on both sides, u' jumps with F as on an edge of the scheme it may, and
- * the error stays even in h. Roots closer than CLOSE cells share a joint only when they are the same.
- *
- * Narrow features, one dimension. A cell is a cell of the coarsest mesh. It is divided when F, sampled at
- * SAMPLES points of it (and TIMES times, and cuts around narrow pulses), shows that its integral by the scheme's two Gauss points is off by
- * more than FINE, or that it bends by more than BEND over the cell: |F(mid) - (F(low) + F(high))/2| h, or by
- * more than BEND of F itself where the drift carries u over the cell, |F| h > 1, and diffusion does not. When
- * the samples are even but interval arithmetic allows F to leave their hull, the halves are looked at: a
- * bump between the samples is found however narrow it is, and a false alarm costs halvings only. Runs of
- * equal cells become pieces. For callbacks there are samples only.
+ * Breaks. F is not smooth where an argument is 0 (problem/drift_facts.h). Arguments of one
+ * coordinate that do not move in time have their roots on planes x_a = c, found by bisection with
+ * interval arithmetic: an interval whose range excludes 0 is dropped, what is left at ROOT_SIZE of
+ * the box is a root. Each becomes a joint, a node of all three meshes: u is smooth on both sides,
+ * and the error stays even in h. Narrow features, one dimension. A cell of the coarsest mesh is
+ * divided when F at SAMPLES points (and TIMES times) shows that its integral by two Gauss points is
+ * off by more than FINE, or that it bends over the cell by more than BEND, or by BEND of F itself
+ * where |F| h > 1. When interval arithmetic allows F to leave the hull of the samples, the halves
+ * are looked at: a bump between the samples is found however narrow it is. Runs of equal cells
+ * become pieces. For callbacks there are samples only.
  *
  * Must reproduce: -sign(x - 0.3) on [-7, 7] is two pieces that meet at 0.3. */
 #include "grid/grid_layout.h"
@@ -105,7 +101,8 @@ static hb_status find_roots(layout *l, int k, double low, double high, double le
     return find_roots(l, k, middle, high, least, whole);
 }
 
-/* The nearest short decimal, when it is within the root's accuracy: 0.3 rather than 0.3000000000000004. */
+/* The nearest short decimal, when it is within the root's accuracy: 0.3 rather than
+ * 0.3000000000000004. */
 static double tidy(double x, double close)
 {
     for (double unit = 1; unit <= 1e9; unit *= 10)
@@ -262,7 +259,8 @@ static int count_cells(double low, double high, double spacing)
     return cells < 1 ? 1 : cells > MOST_CELLS ? MOST_CELLS : (int)cells;
 }
 
-/* Leaves of one stretch between joints; a piece for each run of depths that agree to an even number. */
+/* Leaves of one stretch between joints; a piece for each run of depths that agree to an even
+ * number. */
 static void add_runs(const leaves *s, double low, hb_axis *axis)
 {
     double start = low;

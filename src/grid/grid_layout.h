@@ -1,4 +1,5 @@
-/* grid/grid_layout.h: where the nodes of a grid go: on breaks of the drift, and closer where it varies. */
+/* grid/grid_layout.h: where the nodes of a grid go: on breaks of the drift, and closer where it
+ * varies. */
 #ifndef HB_GRID_GRID_LAYOUT_H
 #define HB_GRID_GRID_LAYOUT_H
 

@@ -1,12 +1,12 @@
 /* A box of nodes, and its lines in strands.
  *
- * An axis is one piece with even nodes, or several that share their ends, the joints. Joints are nodes of
- * every mesh: a jump of the drift is put on one, and the spacing may change there. Within a piece all is as
- * on an even mesh; a joint's cell is made of two halves, as a boundary's is of one, so that the error of the
- * scheme stays even in the spacings.
+ * An axis is one piece with even nodes, or several that share their ends, the joints. Joints are
+ * nodes of every mesh: a jump of the drift is put on one, and the spacing may change there. Within
+ * a piece all is as on an even mesh; a joint's cell is made of two halves, as a boundary's is of
+ * one, so that the error of the scheme stays even in the spacings.
  *
- * A strand is up to HB_STRAND_WIDTH neighbouring lines along an axis. Strands of an axis touch disjoint nodes,
- * and are the tasks that threads share.
+ * A strand is up to HB_STRAND_WIDTH neighbouring lines along an axis. Strands of an axis touch
+ * disjoint nodes, and are the tasks that threads share.
  *
  * Must reproduce: every node is in one strand of an axis. */
 #include "grid/grid_mesh.h"
@@ -156,9 +156,10 @@ double hb_mesh_log_mass(const hb_mesh *mesh, const double *v)
     return top + log(sum);
 }
 
-/* ---- strands ---------------------------------------------------------------------------------- */
+/* ---- strands ---- */
 
-/* Lines that may share a strand: those of the last axis all, of another those that are contiguous. */
+/* Lines that may share a strand: those of the last axis all, of another those that are
+ * contiguous. */
 static size_t mesh_lines_together(const hb_mesh *mesh, int axis)
 {
     if (axis == mesh->dim - 1) return mesh->size / (size_t)mesh->nodes[axis];

@@ -4,8 +4,8 @@
 
 #include <heatball/base.h>
 
-/* Pieces of an axis with even nodes each. Piece p has the nodes first[p] .. first[p+1] from x = joint[p] to
- * joint[p+1]; its neighbours share its ends. */
+/* Pieces of an axis with even nodes each. Piece p has the nodes first[p] .. first[p+1] from x =
+ * joint[p] to joint[p+1]; its neighbours share its ends. */
 enum { HB_MESH_PIECES = 64 };
 
 typedef struct hb_axis {

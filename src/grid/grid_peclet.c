@@ -1,11 +1,11 @@
 /* Is the drift fast for the mesh? The largest Peclet number |F_a| h_a/2 where the mass is.
  *
- * The error of the fitted scheme is a series in (F h/2)^2 that ends at pi: near 1 the meshes 2h and 4h,
- * which are part of the answer, leave it, and reported errors are doubled; above 2 the scheme is of first
- * order, and the order is asked of the meshes themselves (grid_extrapolate.c). F is taken at the nodes of
- * the coarsest mesh where ln u is within DEPTH of its maximum, h is that of the finest; of a drift that
- * changes in time at TIMES moments, and at the cuts around narrow pulses.
- * A number to reproduce: F = 100 on a mesh of 0.02 is 1. */
+ * The error of the fitted scheme is a series in (F h/2)^2 that ends at pi: near 1 the meshes 2h
+ * and 4h, which are part of the answer, leave it, and reported errors are doubled; above 2 the
+ * scheme is of first order, and the order is asked of the meshes themselves
+ * (grid_extrapolate.c). F is taken at the nodes of the coarsest mesh where ln u is within DEPTH
+ * of its maximum, h is that of the finest; of a drift that changes in time at TIMES moments, and
+ * at the cuts around narrow pulses. A number to reproduce: F = 100 on a mesh of 0.02 is 1. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "grid/grid_kept.h"
@@ -53,7 +53,8 @@ hb_status hb_grid_find_peclet(hb_grid *grid, const hb_problem *problem, const do
     for (size_t i = 0; i <= mesh->size && status == HB_OK; i++) {
         if (i < mesh->size && v[i] > top - DEPTH) hb_mesh_point(mesh, i, g->x + d * g->n++);
         if (g->n < BLOCK && i < mesh->size) continue;
-        for (int t = 0; t < times && status == HB_OK && g->n > 0; t++) status = peclet_look(g, tau[t]);
+        for (int t = 0; t < times && status == HB_OK && g->n > 0; t++)
+            status = peclet_look(g, tau[t]);
         g->n = 0;
     }
     grid->peclet = fmax(grid->peclet, g->most);

@@ -1,9 +1,10 @@
 /* From what is asked of a grid to its meshes.
  *
- * The points per axis are per_width for each width of the density, within limits by dimension; what the
- * user gives replaces what is chosen. Three meshes h, 2h and 4h share the axes (grid_layout.c).
+ * The points per axis are per_width for each width of the density, within limits by dimension; what
+ * the user gives replaces what is chosen. Three meshes h, 2h and 4h share the axes (grid_layout.c).
  *
- * A number to reproduce: in one dimension a box of 14 widths gets max(1024, 40 * 14) = 1024 cells. */
+ * A number to reproduce: in one dimension a box of 14 widths gets max(1024, 40 * 14) = 1024
+ * cells. */
 #include "grid/grid_request.h"
 #include "base/context.h"
 #include "base/memory.h"
@@ -43,17 +44,14 @@ void hb_grid_settings_default(size_t size, hb_grid_settings *settings)
     hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
-/* ---- the request ------------------------------------------------------------------------------ */
+/* ---- the request ---- */
 
 hb_status hb_grid_request_read(hb_context *context, const hb_problem *problem,
                                const hb_grid_settings *settings, size_t n_at, const double *at,
                                hb_grid_request *out)
 {
-    *out = (hb_grid_request){.context = context,
-                             .problem = problem,
-                             .tau_end = 1,
-                             .n_at = at ? n_at : 0,
-                             .at = at};
+    *out = (hb_grid_request){
+        .context = context, .problem = problem, .tau_end = 1, .n_at = at ? n_at : 0, .at = at};
     HB_SIZED_READ(context, hb_grid_settings, settings, &out->settings);
     return HB_OK;
 }
@@ -69,12 +67,12 @@ static hb_status request_check_times(const hb_grid_request *r)
     const double from = s->keep_from, end = r->tau_end;
     HB_CHECK(r->context, isnan(from) || (from >= 0 && from < end), HB_ERROR_ARGUMENT,
              "keep_from is tau = %g; it must be at least 0 and below the end, %g", from, end);
-    HB_CHECK(
-        r->context, isnan(from) || !(hb_cuts_after(hb_problem_cuts(r->problem), from, end) < end),
-        HB_ERROR_ARGUMENT,
-        "drift or noise have a narrow pulse in t, and a field that is kept from tau = %.6g on "
-        "does not follow it between its levels; take the method grid, or a smaller ball",
-        from);
+    HB_CHECK(r->context,
+             isnan(from) || !(hb_cuts_after(hb_problem_cuts(r->problem), from, end) < end),
+             HB_ERROR_ARGUMENT,
+             "drift or noise have a narrow pulse in t, and a field that is kept from tau = %.6g on "
+             "does not follow it between its levels; take the method grid, or a smaller ball",
+             from);
     HB_CHECK(r->context, s->n_keep < HB_GRID_MAX_LEVELS && (s->n_keep == 0 || s->keep),
              HB_ERROR_ARGUMENT, "keep has %zu values of tau; it must have at most %d", s->n_keep,
              HB_GRID_MAX_LEVELS - 1);
@@ -133,7 +131,7 @@ int hb_grid_request_has_boundary(const hb_grid_request *r)
     return given;
 }
 
-/* ---- box and cells ---------------------------------------------------------------------------- */
+/* ---- box and cells ---- */
 
 hb_status hb_grid_request_box(const hb_grid_request *r, hb_grid_box *box)
 {
@@ -187,7 +185,7 @@ int hb_grid_default_levels(int dim)
     return DEFAULTS[dim - 1].levels;
 }
 
-/* ---- the grid --------------------------------------------------------------------------------- */
+/* ---- the grid ---- */
 
 hb_status hb_grid_create(const hb_grid_request *r, hb_grid **out)
 {

@@ -1,4 +1,5 @@
-/* grid/grid_request.h: what is asked of a grid, and the steps to a solved one that all solutions share. */
+/* grid/grid_request.h: what is asked of a grid, and the steps to a solved one that all solutions
+ * share. */
 #ifndef HB_GRID_GRID_REQUEST_H
 #define HB_GRID_GRID_REQUEST_H
 
@@ -30,7 +31,8 @@ hb_status hb_grid_request_box(const hb_grid_request *request, hb_grid_box *box);
 int hb_grid_request_cells(const hb_grid_request *request, int axis, double wanted);
 /* The cells that a span wants, `finer` times the default, within the limits of the dimension. */
 double hb_grid_default_cells(const hb_problem *problem, double span, double width, double finer);
-/* Whether the cells that such a box wants are as many as a grid takes, or the user has asked for. */
+/* Whether the cells that such a box wants are as many as a grid takes, or the user has asked
+ * for. */
 int hb_grid_fits(int dim, const int *points, const hb_grid_box *box);
 int hb_grid_default_levels(int dim); /* values of tau that are kept */
 
@@ -42,7 +44,8 @@ hb_status hb_grid_lay_axes(const hb_grid_request *request, const hb_grid_box *bo
 /* The meshes h, 2h and 4h of these axes, the tolerance, and info. */
 void hb_grid_set_meshes(const hb_grid_request *request, const hb_grid_box *box, const hb_axis *axes,
                         hb_grid *grid);
-/* Refuses what does not fit in memory: the levels, and `bytes` to solve. Then allocates the answer. */
+/* Refuses what does not fit in memory: the levels, and `bytes` to solve. Then allocates the
+ * answer. */
 hb_status hb_grid_allocate(hb_grid *grid, double bytes);
 /* Arrays [level][size] of one mesh from one block, out[0]. */
 hb_status hb_grid_allocate_levels(hb_grid *grid, size_t size, double **out);

@@ -1,19 +1,18 @@
-/* A start that is a single point: the grid of coordinates that grow with the density.
+/* An initial condition that is a point: a grid in coordinates that grow with the density.
  *
- * With x = x0 + s(tau) xi and the clock dsigma = dtau/s^2 the density U = s^d u of xi solves the same equation,
- *     dU/dsigma = Lap U - div(F' U),     F' = s F(x0 + s xi, tau) - s s' xi,
- * for any s. Two choices, with k = infinity the first:
- *     s^2 = 2 tau,                     s s' = 1,              sigma = ln(tau/tau_0)/2
- *     s^2 = 2k (1 - e^(-tau/k)),       s s' = e^(-tau/k),     sigma = ln[(e^(tau/k) - 1)/(e^(tau_0/k) - 1)]/2
- * Near tau = 0 F' is -xi, whose stationary density N(0,1) is the heat kernel; so the grid starts at tau_0 = 1e-12 tau
- * from N(s_0 F(x0)/2, 1), the kernel moved by the drift, and nothing happens until the drift is felt. What is left out
- * at tau_0 is of relative order tau_0 dF/dx in the variance and moves ln u by less than 1e-10. k is chosen such that s
- * follows the width of the density, which 512 trajectories tell.
- * In xi all breaks of the drift move: kinks make the grid claim more (grid_extrapolate.c), jumps are refused. And a
- * drift that holds the density together makes a box in xi, which is wide at first, far too wide in the end. In both cases
- * the way in xi ends at tau/64, tau/32, .. or tau/4, the first at which a grid in x has cells small enough for the density
- * there, and such a grid goes on; the errors of the first are added to its own.
- * A number to reproduce: Brownian motion, t = 1e-4, has ln u = -ln(2 pi t)/2 in x0. */
+ * With x = x0 + s(tau) xi and dsigma = dtau/s^2 the density U = s^d u of xi solves the same
+ * equation with
+ *     F' = s F(x0 + s xi, tau) - s s' xi.     Two choices, the first for k = infinity:
+ *     s^2 = 2 tau,                  s s' = 1,           sigma = ln(tau/tau_0)/2
+ *     s^2 = 2k (1 - e^(-tau/k)),    s s' = e^(-tau/k),  e^(2 sigma) = (e^(tau/k) - 1)/(e^(tau_0/k) - 1)
+ * Near tau = 0 F' is -xi, whose stationary density N(0,1) is the heat kernel; so the grid starts
+ * at tau_0 = 1e-12 tau from N(s_0 F(x0)/2, 1), which moves ln u by less than 1e-10. k lets s
+ * follow the width of the density, which 512 trajectories tell. In xi all breaks of the drift
+ * move: kinks raise reported errors (grid_extrapolate.c), jumps are refused. Where the drift
+ * breaks, or holds the density in a much smaller box, xi ends at tau/64 .. tau/4, the first at
+ * which a grid in x has cells small enough, and that grid goes on; the errors of the first are
+ * added to its own. A number to reproduce: Brownian motion, t = 1e-4, has ln u = -ln(2 pi t)/2
+ * in x0. */
 #include "grid/grid_scaled.h"
 #include "base/context.h"
 #include "base/memory.h"
@@ -76,8 +75,8 @@ double hb_scaling_tau(const hb_grid_scaling *z, double sigma)
 
 /* ---- how wide the density becomes ---- */
 
-/* The geometric mean over the axes of the variance at the end, of particles that start in x0; NaN where
- * they come to places without a drift. */
+/* The geometric mean over the axes of the variance at the end, of particles that start in x0;
+ * NaN where they come to places without a drift. */
 static hb_status scaling_spread(hb_context *context, const hb_grid_scaling *z, double *variance)
 {
     const double step = z->tau_end / STEPS;
@@ -87,10 +86,8 @@ static hb_status scaling_spread(hb_context *context, const hb_grid_scaling *z, d
     for (size_t i = 0; i < PARTICLES * z->d && status == HB_OK; i++)
         paths.x[i] = z->place[i % z->d];
     for (int k = 0; k < STEPS && status == HB_OK; k++) {
-        const hb_ensemble_move move = {.tau = k * step,
-                                       .step = step,
-                                       .inflation = 1,
-                                       .first = (uint64_t)k * paths.per_draw};
+        const hb_ensemble_move move = {
+            .tau = k * step, .step = step, .inflation = 1, .first = (uint64_t)k * paths.per_draw};
         status = hb_ensemble_step(&paths, &move);
     }
     if (status == HB_OK) hb_ensemble_moments(&paths, mean, of_axis);
@@ -125,15 +122,15 @@ typedef struct scaled_drift {
 
 /* F' and its Jacobian of one point, in the place of F and J. */
 static void scaled_drift_point(size_t d, double size, double grows, const double *xi, double *F,
-                        double *jacobian)
+                               double *jacobian)
 {
     for (size_t a = 0; a < d; a++) F[a] = size * F[a] - grows * xi[a];
     for (size_t k = 0; jacobian && k < d * d; k++)
         jacobian[k] = size * size * jacobian[k] - (k / d == k % d ? grows : 0);
 }
 
-static int scaled_drift_evaluate(void *user, size_t n, const double *xi, const double *sigma, double *F,
-                       double *jacobian)
+static int scaled_drift_evaluate(void *user, size_t n, const double *xi, const double *sigma,
+                                 double *F, double *jacobian)
 {
     enum { BLOCK = 256 };
     scaled_drift *own = user;
@@ -155,7 +152,7 @@ static int scaled_drift_evaluate(void *user, size_t n, const double *xi, const d
             return 1;
         for (size_t i = 0; i < count; i++)
             scaled_drift_point(d, size[i], grows[i], xi + (first + i) * d, F + (first + i) * d,
-                        jacobian ? jacobian + (first + i) * d * d : NULL);
+                               jacobian ? jacobian + (first + i) * d * d : NULL);
     }
     return 0;
 }
@@ -187,7 +184,7 @@ static hb_status scaled_problem_create(hb_context *context, scaled_drift *own, h
 /* ---- what breaks ---- */
 
 hb_status hb_scaling_flaws(hb_context *context, const hb_grid_scaling *z, const double *low,
-                        const double *high, hb_layout_flaws *flaws)
+                           const double *high, hb_layout_flaws *flaws)
 {
     const hb_drift_facts *facts = hb_problem_facts(z->problem);
     const double size = hb_scaling_size(z, z->tau_end);
@@ -254,7 +251,8 @@ static hb_status scaled_request(const hb_grid_scaling *z, const hb_grid_request 
 }
 
 /* The grid in xi as one in x; it becomes the inner one's owner. */
-static hb_status scaled_wrap(hb_context *context, const hb_grid_scaling *z, hb_grid *inner, hb_grid **out)
+static hb_status scaled_wrap(hb_context *context, const hb_grid_scaling *z, hb_grid *inner,
+                             hb_grid **out)
 {
     void *memory;
     const hb_status status =
@@ -323,7 +321,7 @@ static hb_status scaled_solve_all(const hb_grid_request *r, hb_grid **out)
 
 /* About where the density is at a tau that is small. */
 static hb_status scaled_describe(hb_context *context, const hb_problem *problem, double tau,
-                          hb_grid_from *out)
+                                 hb_grid_from *out)
 {
     const size_t d = (size_t)hb_problem_dim(problem);
     const double *place = hb_problem_initial_place(problem);
@@ -334,8 +332,9 @@ static hb_status scaled_describe(hb_context *context, const hb_problem *problem,
     return HB_OK;
 }
 
-/* Whether a grid in x is to go on from a tau; *from: from which. It is where the drift breaks, or holds the
- * density in a box much smaller than that of xi, and a grid can follow what is there at that tau. */
+/* Whether a grid in x is to go on from a tau; *from: from which. It is where the drift breaks,
+ * or holds the density in a box much smaller than that of xi, and a grid can follow what is
+ * there at that tau. */
 static hb_status scaled_choose_second(const hb_grid_request *r, hb_grid_from *from, int *yes)
 {
     const int dim = hb_problem_dim(r->problem);
@@ -349,8 +348,7 @@ static hb_status scaled_choose_second(const hb_grid_request *r, hb_grid_from *fr
         HB_TRY(scaled_describe(r->context, r->problem, tau, from));
         HB_TRY(hb_grid_box_choose(r->context, r->problem, from, 0.5, 0, r->tau_end, r->n_at, r->at,
                                   &box));
-        for (int a = 0; a < dim; a++)
-            small = fmax(small, (box.high[a] - box.low[a]) / (2 * reach));
+        for (int a = 0; a < dim; a++) small = fmax(small, (box.high[a] - box.low[a]) / (2 * reach));
         if (hb_problem_facts(r->problem)->n_breaks == 0 && small > SMALLER) return HB_OK;
         *yes = hb_grid_fits(dim, s->points, &box);
         if (*yes) return HB_OK;
@@ -389,8 +387,9 @@ static hb_status ring_errors_of(hb_context *context, const hb_grid *first, ring_
     return HB_OK;
 }
 
-/* The equation is linear and keeps signs: a relative error e of u in one ring moves u by no more than e times what comes
- * from there. That is at most all of u, and at most the mass of the ring, e^-depth, times CLOSE times the top of u. */
+/* The equation is linear and keeps signs: a relative error e of u in one ring moves u by no more
+ * than e times what comes from there. That is at most all of u, and at most the mass of the
+ * ring, e^-depth, times CLOSE times the top of u. */
 static void add_ring_errors(hb_grid *grid, const ring_errors *errors)
 {
     const hb_mesh *mesh = &grid->mesh[2];

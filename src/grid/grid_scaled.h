@@ -1,4 +1,5 @@
-/* grid/grid_scaled.h: an initial condition that is a point, in coordinates that grow with the density. */
+/* grid/grid_scaled.h: an initial condition that is a point, in coordinates that grow with the
+ * density. */
 #ifndef HB_GRID_GRID_SCALED_H
 #define HB_GRID_GRID_SCALED_H
 

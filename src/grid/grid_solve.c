@@ -1,10 +1,11 @@
 /* From a problem to v(x, tau) on a grid: box, points, three runs, extrapolation.
  *
- * The same equation is solved with h, 2h and 4h (scheme.c, time_stepper.c), each from its own initial data
- * (grid_start.c), and combined (grid_extrapolate.c). When the solution is kept from tau_0 on, the levels
- * are Chebyshev points of the second kind in ln(tau + shift), the shift being half the square of the
- * initial width: there a Gaussian's ln u is analytic far beyond the interval. A box whose boundaries change
- * v at a requested point grows, as long as that lowers the errors. Stationary densities: src/chain.
+ * The same equation is solved with h, 2h and 4h (scheme.c, time_stepper.c), each from its own
+ * initial data (grid_start.c), and combined (grid_extrapolate.c). When the solution is kept from
+ * tau_0 on, the levels are Chebyshev points of the second kind in ln(tau + shift), the shift being
+ * half the square of the initial width: there a Gaussian's ln u is analytic far beyond the
+ * interval. A box whose boundaries change v at a requested point grows, as long as that lowers the
+ * errors. Stationary densities: src/chain.
  *
  * Must reproduce: F = -x, u0 = N(0, 1): v = -x^2/2 - ln(2 pi)/2 at every tau. */
 #include "grid/grid_solve.h"
@@ -23,7 +24,8 @@
 #include <string.h>
 
 enum {
-    /* Of a drift that depends on time: a pulse between two steps of a solution at rest is not seen. */
+    /* Of a drift that depends on time: a pulse between two steps of a solution at rest is not
+     * seen. */
     LEAST_STEPS = 256,
     SCALED_STEPS =
         48,         /* in scaled coordinates, where the drift is only seen from closer and closer */
@@ -35,8 +37,8 @@ static const double INITIAL_PART = 0.03; /* of (h/b)^2 */
 static const double SCALED_FINER = 1.25; /* cells, where tails keep their shape for long */
 static const double SCALED_STEP = 0.025; /* of particles in scaled coordinates */
 static const double STRICT = 1.0 / 3;    /* of the tolerance there: many steps add up */
-/* An error by the boundary at a requested point above which the box grows there, by dimension; by which
- * part of its span. */
+/* An error by the boundary at a requested point above which the box grows there, by dimension;
+ * by which part of its span. */
 static const double BOUNDARY_PART[] = {1e-5, 1e-2, 3e-2}, GROWTH = 0.15;
 static const double NARROW = 1e-3; /* variance of a density instead of a point, over noise^2 time */
 
@@ -49,7 +51,7 @@ typedef struct attempt {
     double low[3], high[3];
 } attempt;
 
-/* ---- the levels of tau ------------------------------------------------------------------------ */
+/* ---- the levels of tau ---- */
 
 static void levels_set(hb_grid *grid, double keep_from, double tau_end, double shift)
 {
@@ -88,7 +90,7 @@ static void levels_drop(hb_grid *grid, double tau)
     memmove(grid->place, grid->place + n, (size_t)grid->n_levels * sizeof *grid->place);
 }
 
-/* ---- the meshes ------------------------------------------------------------------------------- */
+/* ---- the meshes ---- */
 
 /* The box and the cells per axis; what the user gives wins. */
 static hb_status attempt_choose_cells(const attempt *t, hb_grid_box *box, int *cells)
@@ -147,15 +149,15 @@ static hb_status attempt_set_meshes(const attempt *t, hb_grid *grid)
     return HB_OK;
 }
 
-/* ---- the runs --------------------------------------------------------------------------------- */
+/* ---- the runs ---- */
 
 /* v on the meshes 2h, 4h and 4h in a wider box: [level][size]. */
 typedef struct coarse_levels {
     double *middle[HB_GRID_MAX_LEVELS], *coarse[HB_GRID_MAX_LEVELS], *wider[HB_GRID_MAX_LEVELS];
 } coarse_levels;
 
-/* Whether the data need the rough start is decided on the coarsest mesh, for all three alike; the initial
- * density is left on it, in v[its size]. */
+/* Whether the data need the rough start is decided on the coarsest mesh, for all three alike;
+ * the initial density is left on it, in v[its size]. */
 static hb_status attempt_decide_start(const attempt *t, hb_grid *grid, double *v,
                                       hb_start_plan *plan)
 {
@@ -206,9 +208,10 @@ static hb_status attempt_integrate(const attempt *t, hb_grid *grid, coarse_level
     return HB_OK;
 }
 
-/* ---- errors beside those of refinement --------------------------------------------------------- */
+/* ---- errors beside those of refinement ---- */
 
-/* Marks the boundaries in whose third of the box a point is where they are felt; all, if it is in none. */
+/* Marks the boundaries in whose third of the box a point is where they are felt; all, if it is
+ * in none. */
 static void feel_boundaries(hb_grid *grid, const double *parts, const double *x)
 {
     if (!(hb_grid_boundary_part_at(grid, parts, x) > BOUNDARY_PART[grid->info.dim - 1])) return;
@@ -223,9 +226,9 @@ static void feel_boundaries(hb_grid *grid, const double *parts, const double *x)
         }
 }
 
-/* A part of the initial density that is narrower than the cells begins at their nodes: what is left of
- * that in ln u is of the order (h/b)^2, b = sqrt(2 tau), which is the same on all meshes; errors of ln u
- * were up to 0.4 of it, of scores 0.7. */
+/* A part of the initial density that is narrower than the cells begins at their nodes: what is
+ * left of that in ln u is of the order (h/b)^2, b = sqrt(2 tau), which is the same on all
+ * meshes; errors of ln u were up to 0.4 of it, of scores 0.7. */
 static void add_initial_errors(const attempt *t, hb_grid *grid, int level)
 {
     const hb_mesh *mesh = &grid->mesh[2];
@@ -261,7 +264,7 @@ static hb_status attempt_combine_level(const attempt *t, hb_grid *grid, int k, c
     return HB_OK;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static hb_status attempt_solve(const attempt *t, hb_grid *grid, coarse_levels *all)
 {
@@ -350,7 +353,8 @@ hb_status hb_grid_solve_within(const hb_grid_request *request, const hb_grid_fro
     return HB_OK;
 }
 
-/* A point under a noise that needs the tensor; a density that is narrow beside noise^2 time takes its place. */
+/* A point under a noise that needs the tensor; a density that is narrow beside noise^2 time
+ * takes its place. */
 static hb_status request_refuse_point(const hb_grid_request *r)
 {
     const int dim = hb_problem_dim(r->problem);

@@ -8,8 +8,8 @@
 hb_status hb_grid_solve_finite(hb_context *context, const hb_problem *problem,
                                const hb_grid_settings *settings, size_t n_at, const double *at,
                                double time, hb_grid **out);
-/* From a solution (NULL: the initial density), with what scaled coordinates know about the drift (NULL:
- * the problem is as it is). The deadline of the request is set anew. */
+/* From a solution (NULL: the initial density), with what scaled coordinates know about the drift
+ * (NULL: the problem is as it is). The deadline of the request is set anew. */
 hb_status hb_grid_solve_within(const hb_grid_request *request, const hb_grid_from *from,
                                const hb_grid_scaling *scaling, hb_grid **out);
 /* For a problem whose initial condition is a point. */

@@ -1,15 +1,16 @@
 /* The linear systems of CVODE's Newton iterations, (I - gamma J) x = b.
  *
  * J is that of the last rate: tails move by many units of v in a few steps and their weights are
- * exponentials of it, so that a Jacobian of an earlier step would not do; the lines are factored before
- * every solve. In d = 1 one elimination along the line is the solution. In d = 2, 3 let L = I - gamma J
- * along axis 0 and P = the product of I - gamma J_a over the others. GMRES (Saad and Schultz,
- * SIAM J. Sci. Stat. Comput. 7, 1986) solves
+ * exponentials of it, so that a Jacobian of an earlier step would not do; the lines are factored
+ * before every solve. In d = 1 one elimination along the line is the solution. In d = 2, 3 let L =
+ * I - gamma J along axis 0 and P = the product of I - gamma J_a over the others. GMRES (Saad and
+ * Schultz, SIAM J. Sci. Stat. Comput. 7, 1986) solves
  *     (I + C) y = P^-1 b,    x = L^-1 y,     I + C = P^-1 (I - gamma J) L^-1
  * where C is of the size of the splitting error gamma^2 J_a J_b (scheme_lines.c); one to three
- * directions are enough. Inner products carry CVODE's weights w: <x, y> = sum w^2 x y. The directions
- * y_0, y_1, .. are kept orthogonal but not of length 1, which spares a pass, and so are s_k = L^-1 y_k,
- * which come with C y_k: the solution is a sum of them. The directions are float, numbers about them double.
+ * directions are enough. Inner products carry CVODE's weights w: <x, y> = sum w^2 x y. The
+ * directions y_0, y_1, .. are kept orthogonal but not of length 1, which spares a pass, and so are
+ * s_k = L^-1 y_k, which come with C y_k: the solution is a sum of them. The directions are float,
+ * numbers about them double.
  *
  * Must reproduce: in d = 1, x from (I - gamma J) x to rounding (tests/grid/test_grid_scheme.c). */
 #include "grid/krylov_solver.h"
@@ -43,9 +44,10 @@ static hb_directions directions_of(const krylov *s, double *products)
     return (hb_directions){.weights = s->weights, .y = s->y, .s = s->s, .products = products};
 }
 
-/* ---- GMRES ------------------------------------------------------------------------------------ */
+/* ---- GMRES ---- */
 
-/* Rotates column k of H to a triangle and the right side with it; its last entry is the residual. */
+/* Rotates column k of H to a triangle and the right side with it; its last entry is the
+ * residual. */
 static double rotate(krylov *s, int k)
 {
     for (int j = 0; j < k; j++) {
@@ -104,7 +106,7 @@ static int gmres(krylov *s, const double *b, double tolerance, double *x)
     return residual <= tolerance;
 }
 
-/* ---- as CVODE's linear solver ----------------------------------------------------------------- */
+/* ---- as CVODE's linear solver ---- */
 
 static SUNLinearSolver_Type solver_type(SUNLinearSolver solver)
 {
@@ -151,7 +153,7 @@ static int free_solver(SUNLinearSolver solver)
     return SUNLS_SUCCESS;
 }
 
-/* ---- creation --------------------------------------------------------------------------------- */
+/* ---- creation ---- */
 
 double hb_krylov_bytes(const hb_mesh *mesh)
 {

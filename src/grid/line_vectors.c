@@ -1,14 +1,16 @@
 /* Vectors for CVODE.
  *
- * SUNDIALS has vectors with OpenMP, but their sums depend on the number of threads, and Debian's loops add one term
- * after the other, which the compiler may not reorder. So the operations that take time are here: over blocks of
- * BLOCK entries, which threads share; a sum runs within a block in eight interleaved partial sums, and the sums of the
- * blocks are added in their order, so that bits do not depend on threads. CVODE's history is corrected in one pass.
- * The rest is SUNDIALS's own (nvector_serial).
+ * SUNDIALS has vectors with OpenMP, but their sums depend on the number of threads, and Debian's
+ * loops add one term after the other, which the compiler may not reorder. So the operations that
+ * take time are here: over blocks of BLOCK entries, which threads share; a sum runs within a block
+ * in eight interleaved partial sums, and the sums of the blocks are added in their order, so that
+ * bits do not depend on threads. CVODE's history is corrected in one pass. The rest is SUNDIALS's
+ * own (nvector_serial).
  *
- * The norm is max(sqrt(mean of (x w)^2), max |x w|/PEAK). The first alone does not see a single node among a million:
- * the corner of a box in d = 3 could fall by 20 units of v from its neighbours, whose weights exp(v_j - v_i) then
- * stopped Newton's method (96 cells per axis, three coupled double wells). */
+ * The norm is max(sqrt(mean of (x w)^2), max |x w|/PEAK). The first alone does not see a single
+ * node among a million: the corner of a box in d = 3 could fall by 20 units of v from its
+ * neighbours, whose weights exp(v_j - v_i) then stopped Newton's method (96 cells per axis,
+ * three coupled double wells). */
 #include "grid/line_vectors.h"
 
 #include <math.h>
@@ -35,7 +37,7 @@ static hb_crew *crew_of(N_Vector x)
     return ((content *)x->content)->crew;
 }
 
-/* ---- blocks ----------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 typedef struct block_job {
     hb_vector_map map;
@@ -59,7 +61,7 @@ void hb_grid_vector_map(N_Vector x, hb_vector_map map, void *user)
     hb_crew_run(crew_of(x), (size + most - 1) / most, block_task, &job);
 }
 
-/* ---- operations ------------------------------------------------------------------------------- */
+/* ---- operations ---- */
 
 typedef struct vector_job {
     double p, q;
@@ -202,7 +204,7 @@ static int scale_add_multi(int count, double *factors, N_Vector x, N_Vector *fro
     return 0;
 }
 
-/* ---- creation --------------------------------------------------------------------------------- */
+/* ---- creation ---- */
 
 static N_Vector clone(N_Vector x)
 {

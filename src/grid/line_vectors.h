@@ -6,8 +6,8 @@
 
 #include <sundials/sundials_nvector.h>
 
-/* Clones are like it. The crew shares what there is to do on long vectors, and must outlive them all; it may be NULL.
- * NULL without memory. */
+/* Clones are like it. The crew shares what there is to do on long vectors, and must outlive them
+ * all; it may be NULL. NULL without memory. */
 N_Vector hb_grid_vector_create(hb_crew *crew, size_t size, SUNContext sun);
 
 /* out_i = f(x_i) for a vector's entries first .. first+count-1, by the crew of x. */

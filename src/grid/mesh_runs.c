@@ -1,13 +1,15 @@
 /* The same equation on the meshes h, 2h and 4h.
  *
- * In d = 1, 2 side by side: the runs share nothing but the problem, so that each may have a thread; the calling thread
- * takes the finest, which needs the most time, another one the two coarser ones. (Threads within such a mesh would have
- * to meet after every pass of some ten microseconds, tens of thousands of times.) In d = 3, where the finest mesh is
- * nearly all of the work, one after the other, and the threads share every pass (fitted_scheme.c). Bits are the same.
- * All memory is taken before and given back after. Each run has a context of its own for its message; the one of the
+ * In d = 1, 2 side by side: the runs share nothing but the problem, so that each may have a thread;
+ * the calling thread takes the finest, which needs the most time, another one the two coarser ones.
+ * (Threads within such a mesh would have to meet after every pass of some ten microseconds, tens of
+ * thousands of times.) In d = 3, where the finest mesh is nearly all of the work, one after the
+ * other, and the threads share every pass (fitted_scheme.c). Bits are the same. All memory is taken
+ * before and given back after. Each run has a context of its own for its message; the one of the
  * finest mesh that failed is kept.
  *
- * A fourth run has the mesh 4h in a wider box (boundary_errors.c). Where it alone fails the others go on without it.
+ * A fourth run has the mesh 4h in a wider box (boundary_errors.c). Where it alone fails the others
+ * go on without it.
  *
  * Progress counts the sizes of the meshes, and is reported by the calling thread alone. */
 #include "grid/mesh_runs.h"

@@ -5,8 +5,8 @@
 #include "grid/grid_kept.h"
 #include "grid/grid_start.h"
 
-/* v at the grid's levels on its meshes: out[mesh][level][size]. grid->info.steps is set. Where the run in the wider box fails,
- * that mesh gets the size 0. */
+/* v at the grid's levels on its meshes: out[mesh][level][size]. grid->info.steps is set. Where
+ * the run in the wider box fails, that mesh gets the size 0. */
 hb_status hb_grid_run_meshes(hb_grid *grid, const hb_problem *problem, const hb_start_plan *plan,
                              double *const *const out[HB_GRID_RUNS]);
 /* Bytes that the runs take. */

@@ -1,13 +1,15 @@
-/* Interpolation of v between nodes: quintic B-splines, error O(h^6) in the value and O(h^5) in the slope.
+/* Interpolation of v between nodes: quintic B-splines, error O(h^6) in the value and O(h^5) in the
+ * slope.
  *
- * In units of h, node r at r, n nodes. Knots: 0 six times, 3, 4, .. n-4, n-1 six times, so that there are
- * as many basis functions as nodes ("not a knot": nodes 1, 2, n-3, n-2 carry no knot), and a polynomial
- * of degree 5 is reproduced exactly up to the ends. The collocation matrix has five bands on either
- * side at most and is solved by LAPACK. In more dimensions, axis by axis.
- * Along an axis of several pieces nothing is smooth across the joints: there values stay values, and the
- * polynomial of degree 5 through six nodes of one piece takes the spline's place.
+ * In units of h, node r at r, n nodes. Knots: 0 six times, 3, 4, .. n-4, n-1 six times, so that
+ * there are as many basis functions as nodes ("not a knot": nodes 1, 2, n-3, n-2 carry no knot),
+ * and a polynomial of degree 5 is reproduced exactly up to the ends. The collocation matrix has
+ * five bands on either side at most and is solved by LAPACK. In more dimensions, axis by axis.
+ * Along an axis of several pieces nothing is smooth across the joints: there values stay values,
+ * and the polynomial of degree 5 through six nodes of one piece takes the spline's place.
  *
- * C. de Boor, A Practical Guide to Splines, 1978, chapters X and XIII. Must reproduce: x^5 itself. */
+ * C. de Boor, A Practical Guide to Splines, 1978, chapters X and XIII. Must reproduce: x^5
+ * itself. */
 #include "grid/quintic_spline.h"
 #include "base/context.h"
 #include "base/memory.h"

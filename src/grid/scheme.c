@@ -1,11 +1,11 @@
 /* A scheme for v = ln u on a mesh: what its two implementations share.
  *
- * hb_scheme_create chooses the operations by the noise of the problem: the exponentially fitted scheme
- * (fitted_scheme.c) for scalar noise, finite volumes for a tensor (tensor_scheme.c). Both fill the weights
- * of their Jacobian along lines, which scheme_lines.c solves.
+ * hb_scheme_create chooses the operations by the noise of the problem: the exponentially fitted
+ * scheme (fitted_scheme.c) for scalar noise, finite volumes for a tensor (tensor_scheme.c). Both
+ * fill the weights of their Jacobian along lines, which scheme_lines.c solves.
  *
- * Passes go over blocks of rows of axis 0, or over columns along it. Blocks are cut by the mesh alone and
- * write only their own nodes, so that threads do not change a bit.
+ * Passes go over blocks of rows of axis 0, or over columns along it. Blocks are cut by the mesh
+ * alone and write only their own nodes, so that threads do not change a bit.
  *
  * Must reproduce: every node is in one block (tests/grid/test_grid_scheme.c). */
 #include "grid/scheme.h"
@@ -23,7 +23,7 @@ enum {
     ALONE = 3 * 3 * 3 * 512 /* nodes of a mesh that one thread does alone */
 };
 
-/* ---- blocks and columns ------------------------------------------------------------------------ */
+/* ---- blocks and columns ---- */
 
 static size_t block_rows(const hb_mesh *mesh)
 {
@@ -69,7 +69,7 @@ void hb_scheme_column(const hb_mesh *mesh, size_t index, size_t *first, size_t *
     *width = index + 1 < hb_scheme_columns(mesh) ? COLUMN_WIDTH : all - *first;
 }
 
-/* ---- creation --------------------------------------------------------------------------------- */
+/* ---- creation ---- */
 
 enum { MOST_ARRAYS = 2 * 3 + 6 };
 
@@ -201,7 +201,7 @@ hb_crew *hb_scheme_crew(hb_scheme *s)
     return s->crew;
 }
 
-/* ---- the rate --------------------------------------------------------------------------------- */
+/* ---- the rate ---- */
 
 void hb_scheme_keep_lines(const hb_scheme *s, const hb_block *block, const hb_scheme_scratch *own)
 {

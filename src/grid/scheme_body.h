@@ -1,4 +1,5 @@
-/* grid/scheme_body.h: a scheme from inside: its operations, and what scheme_lines.c solves along lines. */
+/* grid/scheme_body.h: a scheme from inside: its operations, and what scheme_lines.c solves along
+ * lines. */
 #ifndef HB_GRID_SCHEME_BODY_H
 #define HB_GRID_SCHEME_BODY_H
 
@@ -56,8 +57,9 @@ struct hb_scheme {
     hb_workspace work, scratch_work;
 };
 
-/* Some neighbouring rows of axis 0: nodes first .. first+count-1. Along the last axis they are `lines`
- * lines; an array of the last axis has entry offset + k * pad + r for node k of line r. Blocks are tasks. */
+/* Some neighbouring rows of axis 0: nodes first .. first+count-1. Along the last axis they are
+ * `lines` lines; an array of the last axis has entry offset + k * pad + r for node k of line r.
+ * Blocks are tasks. */
 typedef struct hb_block {
     size_t first, count;
     size_t lines, pad, offset;
@@ -69,7 +71,8 @@ hb_block hb_scheme_block(const hb_mesh *mesh, size_t index);
 size_t hb_scheme_columns(const hb_mesh *mesh);
 void hb_scheme_column(const hb_mesh *mesh, size_t index, size_t *first, size_t *width);
 
-/* The weights of the last axis of a block, from own->block (upper) and own->lines (lower) to its lines. */
+/* The weights of the last axis of a block, from own->block (upper) and own->lines (lower) to its
+ * lines. */
 void hb_scheme_keep_lines(const hb_scheme *scheme, const hb_block *block,
                           const hb_scheme_scratch *own);
 int hb_scheme_all_finite(size_t n, const double *rate); /* and none beyond HB_LARGEST_RATE */

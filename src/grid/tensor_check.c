@@ -2,13 +2,15 @@
  *
  * The scheme needs div D as a function. Over a cell with sides h_b, for each row a of D,
  *     r = sum_b (D_ab on the upper face - D_ab on the lower face)/h_b - div D_a,     means over corners,
- * is of order h^2 when D is smooth; h r is then of order h^3, of order h at a kink, and the size of the jump where
- * D jumps, since no derivative shows the jump. The largest h r/max D of all cells with mass on the finest mesh is
- * compared with that on the coarsest, four times as wide: 1/64, 1/4 and 1.
+ * is of order h^2 when D is smooth; h r is then of order h^3, of order h at a kink, and the size of
+ * the jump where D jumps, since no derivative shows the jump. The largest h r/max D of all cells
+ * with mass on the finest mesh is compared with that on the coarsest, four times as wide: 1/64, 1/4
+ * and 1.
  *
- * A dip narrower than all cells shows in none of these numbers. So interval arithmetic has to prove, in each coarse cell
- * with mass or its halves down to 2^-DEPTH of it, that G leaves the hull of its values at the nodes of the finest mesh by no more
- * than SLACK of its size; where it cannot, the mesh does not resolve the noise.
+ * A dip narrower than all cells shows in none of these numbers. So interval arithmetic has to
+ * prove, in each coarse cell with mass or its halves down to 2^-DEPTH of it, that G leaves the hull
+ * of its values at the nodes of the finest mesh by no more than SLACK of its size; where it cannot,
+ * the mesh does not resolve the noise.
  *
  * A number to reproduce: 1 + 0.3 sign(x) has h r of the size of the jump of D on all meshes. */
 #include "base/context.h"

@@ -1,5 +1,6 @@
-/* grid/tensor_scheme.h: the scheme for noise that is a tensor D(x,t): rates of v = ln u, and what of their
- * Jacobian is not along lines. It is part of an hb_scheme, which solves along lines. */
+/* grid/tensor_scheme.h: the scheme for noise that is a tensor D(x,t): rates of v = ln u, and
+ * what of their Jacobian is not along lines. It is part of an hb_scheme, which solves along
+ * lines. */
 #ifndef HB_GRID_TENSOR_SCHEME_H
 #define HB_GRID_TENSOR_SCHEME_H
 

@@ -17,7 +17,8 @@ typedef struct hb_stepper_settings {
     void *user;
 } hb_stepper_settings;
 
-/* Starts from v[size], which is copied; takes all memory that the steps need. The scheme is not owned. */
+/* Starts from v[size], which is copied; takes all memory that the steps need. The scheme is not
+ * owned. */
 hb_status hb_stepper_create(hb_context *context, hb_scheme *scheme,
                             const hb_stepper_settings *settings, const double *v, hb_stepper **out);
 void hb_stepper_destroy(hb_stepper *stepper); /* NULL is fine */

@@ -3,11 +3,11 @@
  * dX = F dtau + sqrt(2) dW, or dX = f dt + G(x,t) dW (Ito) where the noise is a tensor, by
  *     x += F h/(1 + |F| h) + inflation sqrt(2 h) N(0,1),
  * all draws from one seed, so that a box does not depend on the seed of the user. A correlated
- * ensemble is thinner than its standard deviations along the axes: for a Gaussian of covariance C the
- * length along axis a is that of the conditional distribution, (C^-1)_aa^-1/2.
+ * ensemble is thinner than its standard deviations along the axes: for a Gaussian of covariance C
+ * the length along axis a is that of the conditional distribution, (C^-1)_aa^-1/2.
  *
- * M. Hutzenthaler, A. Jentzen, P. E. Kloeden, Ann. Appl. Probab. 22, 2012 (taming).
- * A number to reproduce: variances 1 and correlation 0.6 give the lengths sqrt(1 - 0.36) = 0.8. */
+ * M. Hutzenthaler, A. Jentzen, P. E. Kloeden, Ann. Appl. Probab. 22, 2012 (taming). A number to
+ * reproduce: variances 1 and correlation 0.6 give the lengths sqrt(1 - 0.36) = 0.8. */
 #include "path/ensemble.h"
 #include "base/context.h"
 #include "problem/noise.h"

@@ -1,4 +1,5 @@
-/* path/ensemble.h: tamed Euler trajectories side by side: where mass goes before a method begins. */
+/* path/ensemble.h: tamed Euler trajectories side by side: where mass goes before a method
+ * begins. */
 #ifndef HB_PATH_ENSEMBLE_H
 #define HB_PATH_ENSEMBLE_H
 
@@ -37,8 +38,8 @@ hb_status hb_ensemble_step(hb_ensemble *ensemble, const hb_ensemble_move *move);
 
 /* mean[d] and variance[d] of the positions. */
 void hb_ensemble_moments(const hb_ensemble *ensemble, double *mean, double *variance);
-/* lengths[dim] of x[n][dim], dim 1 to 3: (C^-1)_aa^-1/2 with C the covariance, the standard deviation
- * along an axis when the others are held; without that condition where C is singular. */
+/* lengths[dim] of x[n][dim], dim 1 to 3: (C^-1)_aa^-1/2 with C the covariance, the standard
+ * deviation along an axis when the others are held; without that condition where C is singular. */
 void hb_ensemble_lengths(size_t n, int dim, const double *x, double *lengths);
 
 #endif
