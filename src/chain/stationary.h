@@ -31,7 +31,7 @@ typedef struct hb_chain_task {
  * chain. */
 hb_status hb_chain_meshes(hb_chain_task *stationary, double *const out[HB_GRID_MESHES]);
 /* Bytes that this takes. */
-double hb_chain_bytes(const hb_grid *grid, const hb_problem *problem);
+double hb_chain_bytes(const hb_grid *grid);
 
 /* hb_grid_solve for time = infinity; context, problem and out are not NULL, dim is at most 3. */
 hb_status hb_chain_solve(hb_context *context, const hb_problem *problem,

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "chain/null_vector.h"
 #include "chain/stationary.h"
+#include "grid/mesh_runs.h"
 #include "grid/time_stepper.h"
 #include "problem/problem_parts.h"
 
@@ -275,15 +276,12 @@ hb_status hb_chain_meshes(hb_chain_task *s, double *const out[HB_GRID_MESHES])
     return status;
 }
 
-double hb_chain_bytes(const hb_grid *grid, const hb_problem *problem)
+double hb_chain_bytes(const hb_grid *grid)
 {
     double most = 0;
     const int steps = takes_too_long(&grid->mesh[0]);
     for (int m = steps; m < HB_GRID_MESHES; m++)
         most = fmax(most, hb_null_vector_bytes(&grid->mesh[m]) +
                               hb_chain_rates_bytes(&grid->mesh[m], grid->tensor));
-    if (steps)
-        most = fmax(most, hb_stepper_bytes(&grid->mesh[0]) +
-                              hb_scheme_bytes(problem, &grid->mesh[0], grid->context->threads));
-    return most;
+    return steps ? fmax(most, hb_run_bytes(&grid->mesh[0], grid->tensor)) : most;
 }

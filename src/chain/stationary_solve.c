@@ -146,7 +146,7 @@ static hb_status stationary_run(const hb_grid_request *r, hb_grid *grid)
     double *middle, *coarse, *u;
     hb_workspace work;
     HB_TRY(stationary_set_meshes(r, &s));
-    HB_TRY(hb_grid_allocate(grid, hb_chain_bytes(grid, r->problem)));
+    HB_TRY(hb_grid_allocate(grid, hb_chain_bytes(grid)));
     HB_TRY(HB_WORKSPACE(grid->context, &work, HB_ARRAY(middle, grid->mesh[1].size),
                         HB_ARRAY(coarse, grid->mesh[2].size), HB_ARRAY(u, grid->mesh[2].size)));
     const hb_status status = stationary_combine(&s, middle, coarse, u);

@@ -64,19 +64,30 @@ static edge_place fitted_edge(const hb_strand *strand, size_t edge)
     return (edge_place){.row = k, .node = strand->node + k * strand->step + r * strand->apart};
 }
 
-/* The mean of F_axis over an edge from x (dim), h long, that a break of F cuts: CUT midpoints. */
+/* F_axis[n] at the parts part[n] of an edge from x (dim), h long; n is at most CUT. */
+static hb_status fitted_drift_along(const hb_fitted *s, int axis, double tau, const double *x,
+                                    double h, size_t n, const double *part, double *F_axis)
+{
+    const size_t d = (size_t)s->mesh->dim;
+    double at[CUT * 3], F[CUT * 3]; // (n, dim)
+    for (size_t k = 0; k < n; k++) {
+        memcpy(at + k * d, x, d * sizeof(double));
+        at[k * d + (size_t)axis] += h * part[k];
+    }
+    HB_TRY(hb_problem_drift(s->context, s->problem, n, at, tau, F, NULL, NULL, NULL));
+    for (size_t k = 0; k < n; k++) F_axis[k] = F[k * d + (size_t)axis];
+    return HB_OK;
+}
+
+/* The mean of F_axis over an edge that breaks of F cut: CUT midpoints. */
 static hb_status fitted_cut_mean(const hb_fitted *s, int axis, double tau, const double *x,
                                  double h, double *mean)
 {
-    const size_t d = (size_t)s->mesh->dim;
-    double at[CUT * 3], F[CUT * 3]; // (CUT, dim)
-    for (size_t k = 0; k < CUT; k++) {
-        memcpy(at + k * d, x, d * sizeof(double));
-        at[k * d + (size_t)axis] += h * ((double)k + 0.5) / CUT;
-    }
-    HB_TRY(hb_problem_drift(s->context, s->problem, CUT, at, tau, F, NULL, NULL, NULL));
+    double part[CUT], F[CUT];
+    for (size_t k = 0; k < CUT; k++) part[k] = ((double)k + 0.5) / CUT;
+    HB_TRY(fitted_drift_along(s, axis, tau, x, h, CUT, part, F));
     *mean = 0;
-    for (size_t k = 0; k < CUT; k++) *mean += F[k * d + (size_t)axis] / CUT;
+    for (size_t k = 0; k < CUT; k++) *mean += F[k] / CUT;
     return HB_OK;
 }
 
@@ -98,17 +109,13 @@ static double fitted_cut(const double *arguments, size_t n, size_t e)
 /* The mean of F_axis from both sides of the cut, two Gauss points each: it moves smoothly with
  * the cut. */
 static hb_status fitted_two_sided_mean(const hb_fitted *s, int axis, double tau, const double *x,
-                                       double h, double part, double *mean)
+                                       double h, double cut, double *mean)
 {
-    const size_t d = (size_t)s->mesh->dim, a = (size_t)axis;
-    double at[4 * 3], F[4 * 3]; // (4, dim)
-    for (size_t k = 0; k < 4; k++) {
-        memcpy(at + k * d, x, d * sizeof(double));
-        at[k * d + a] +=
-            h * (k < 2 ? part * hb_mesh_gauss[k] : part + (1 - part) * hb_mesh_gauss[k - 2]);
-    }
-    HB_TRY(hb_problem_drift(s->context, s->problem, 4, at, tau, F, NULL, NULL, NULL));
-    *mean = 0.5 * (part * (F[a] + F[d + a]) + (1 - part) * (F[2 * d + a] + F[3 * d + a]));
+    double part[4], F[4];
+    for (size_t k = 0; k < 4; k++)
+        part[k] = k < 2 ? cut * hb_mesh_gauss[k] : cut + (1 - cut) * hb_mesh_gauss[k - 2];
+    HB_TRY(fitted_drift_along(s, axis, tau, x, h, 4, part, F));
+    *mean = 0.5 * (cut * (F[0] + F[1]) + (1 - cut) * (F[2] + F[3]));
     return HB_OK;
 }
 
@@ -205,41 +212,23 @@ hb_status hb_fitted_update(hb_fitted *s, double tau)
     return HB_OK;
 }
 
-enum { MOST_ARRAYS = 2 * 3 + 1 };
-
-static size_t fitted_arrays(hb_fitted *s, hb_array arrays[MOST_ARRAYS])
-{
-    size_t n = 0;
-    for (int a = 0; a < s->mesh->dim; a++) {
-        arrays[n++] = (hb_array)HB_ARRAY(s->gain_up[a], s->mesh->size);
-        arrays[n++] = (hb_array)HB_ARRAY(s->gain_down[a], s->mesh->size);
-    }
-    arrays[n++] = (hb_array)HB_ARRAY(s->drain, s->mesh->size);
-    return n;
-}
-
-double hb_fitted_bytes(const hb_mesh *mesh, int threads)
-{
-    hb_fitted s = {.mesh = mesh};
-    hb_array arrays[MOST_ARRAYS];
-    const size_t n = fitted_arrays(&s, arrays);
-    return (double)hb_workspace_bytes(n, arrays) +
-           4.0 * threads * EDGE_BATCH * mesh->dim * (double)sizeof(double);
-}
-
 hb_status hb_fitted_create(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
                            hb_crew *crew, int breaks, hb_fitted *out)
 {
     const size_t batch = 2 * EDGE_BATCH * (size_t)mesh->dim;
     const size_t values = 2 * EDGE_BATCH * (size_t)hb_problem_facts(problem)->n_breaks + 1;
-    hb_array arrays[MOST_ARRAYS];
+    hb_array arrays[1 + 2 * 3] = {HB_ARRAY(out->drain, mesh->size)};
+    size_t n = 1;
     *out = (hb_fitted){.context = context,
                        .problem = problem,
                        .mesh = mesh,
                        .crew = crew,
                        .breaks = breaks,
                        .tau = NAN};
-    const size_t n = fitted_arrays(out, arrays);
+    for (int a = 0; a < mesh->dim; a++) {
+        arrays[n++] = (hb_array)HB_ARRAY(out->gain_up[a], mesh->size);
+        arrays[n++] = (hb_array)HB_ARRAY(out->gain_down[a], mesh->size);
+    }
     HB_TRY(hb_workspace_carve(context, n, arrays, &out->work));
     memset(out->work.memory, 0, out->work.size);
     return HB_WORKSPACE_EACH(
@@ -377,7 +366,5 @@ static void fitted_destroy(hb_scheme *s)
     hb_release(s->context, s->own);
 }
 
-const hb_scheme_ops hb_fitted_ops = {.create = fitted_create,
-                                     .destroy = fitted_destroy,
-                                     .bytes = hb_fitted_bytes,
-                                     .rate = fitted_rate};
+const hb_scheme_ops hb_fitted_ops = {
+    .create = fitted_create, .destroy = fitted_destroy, .rate = fitted_rate};

@@ -31,8 +31,6 @@ hb_status hb_fitted_create(hb_context *context, const hb_problem *problem, const
                            hb_crew *crew, int breaks, hb_fitted *out);
 void hb_fitted_destroy(hb_fitted *fitted);
 hb_status hb_fitted_update(hb_fitted *fitted, double tau); /* the coefficients at tau */
-/* Bytes that it takes, with so many threads. */
-double hb_fitted_bytes(const hb_mesh *mesh, int threads);
 
 /* B(z) = z/(exp(z) - 1) and B(-z) = z + B(z), without cancellation. */
 void hb_bernoulli(double z, double *plain, double *mirrored);

@@ -2,7 +2,7 @@
  *
  * In x: the quintic spline of each level. In tau: the barycentric formula on Chebyshev points of
  * the second kind in p = ln(tau + shift) (Berrut and Trefethen, SIAM Review 46, 2004),
- *     v = sum_k w_k(p) v_k,   w_k = c_k/(p - p_k) / sum_j c_j/(p - p_j),  c_k = (-1)^k, halved at the ends.
+ *     v = sum_k w_k v_k,  w_k = c_k/(p - p_k)/sum_j c_j/(p - p_j),  c_k = (-1)^k, half at the ends.
  * Its error: every second point is again a Chebyshev set; the difference of the two interpolants
  * is the error of the shorter one, and convergence is geometric, so a tenth of it bounds the
  * longer one amply. */
@@ -89,8 +89,8 @@ typedef struct tau_weights {
     double tau, all[HB_GRID_MAX_LEVELS], half[HB_GRID_MAX_LEVELS];
 } tau_weights;
 
-static void one_point(const hb_grid *grid, const tau_weights *w, const double *x, double *v,
-                      double *v_error, double *gradient, double *gradient_error)
+static void evaluate_point(const hb_grid *grid, const tau_weights *w, const double *x, double *v,
+                           double *v_error, double *gradient, double *gradient_error)
 {
     const size_t d = (size_t)grid->info.dim;
     hb_spline_place place;
@@ -115,14 +115,15 @@ static void one_point(const hb_grid *grid, const tau_weights *w, const double *x
 }
 
 /* From xi and sigma to x and tau: v = V - d ln s, slopes by x are those by xi over s. */
-static void unscale(size_t d, double size, double *v, double *gradient, double *gradient_error)
+static void scaled_values(size_t d, double size, double *v, double *gradient,
+                          double *gradient_error)
 {
     if (v) *v -= (double)d * log(size);
     for (size_t a = 0; a < d && gradient; a++) gradient[a] /= size;
     for (size_t a = 0; a < d && gradient_error; a++) gradient_error[a] /= size;
 }
 
-static void place_in_xi(const hb_grid_scaling *scaling, double size, const double *x, double *xi)
+static void scaled_place(const hb_grid_scaling *scaling, double size, const double *x, double *xi)
 {
     for (size_t a = 0; a < scaling->d; a++) xi[a] = (x[a] - scaling->place[a]) / size;
 }
@@ -137,7 +138,7 @@ static hb_status evaluate_scaled(hb_context *context, const hb_grid *grid, size_
                  sigma = hb_scaling_sigma(grid->scaling, tau);
     for (size_t i = 0; i < n; i++) {
         double xi[3];
-        place_in_xi(grid->scaling, size, x + i * d, xi);
+        scaled_place(grid->scaling, size, x + i * d, xi);
         for (size_t a = 0; a < d; a++) {
             const double slack = 1e-12 * (inner->high[a] - inner->low[a]);
             HB_CHECK(context, xi[a] >= inner->low[a] - slack && xi[a] <= inner->high[a] + slack,
@@ -153,7 +154,7 @@ static hb_status evaluate_scaled(hb_context *context, const hb_grid *grid, size_
                *slope_error = gradient_error ? gradient_error + i * d : NULL;
         HB_TRY(hb_grid_evaluate(context, grid->inner, 1, xi, sigma, v ? v + i : NULL,
                                 v_error ? v_error + i : NULL, slope, slope_error));
-        unscale(d, size, v ? v + i : NULL, slope, slope_error);
+        scaled_values(d, size, v ? v + i : NULL, slope, slope_error);
     }
     return HB_OK;
 }
@@ -191,16 +192,16 @@ hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, size_t n, c
                      HB_ERROR_ARGUMENT,
                      "point %zu has coordinate %zu = %g outside the grid's box [%g, %g]", i + 1,
                      a + 1, x[i * d + a], grid->info.low[a], grid->info.high[a]);
-        one_point(grid, &w, x + i * d, v ? v + i : NULL, v_error ? v_error + i : NULL,
-                  gradient ? gradient + i * d : NULL,
-                  gradient_error ? gradient_error + i * d : NULL);
+        evaluate_point(grid, &w, x + i * d, v ? v + i : NULL, v_error ? v_error + i : NULL,
+                       gradient ? gradient + i * d : NULL,
+                       gradient_error ? gradient_error + i * d : NULL);
     }
     return HB_OK;
 }
 
 /* Outside the box, where next to no mass is, v goes on linearly from the boundary. */
-static void field_point(const hb_grid *grid, const double *weights, const double *x, double *v,
-                        double *gradient)
+static void evaluate_field_point(const hb_grid *grid, const double *weights, const double *x,
+                                 double *v, double *gradient)
 {
     const int dim = grid->info.dim;
     hb_spline_place place;
@@ -228,7 +229,7 @@ static int evaluate_field(void *user, size_t n, const double *x, const double *t
         const double at =
             grid->listed ? grid->tau[level] : fmin(fmax(tau[i], grid->tau[0]), grid->info.tau);
         if (i == 0 || tau[i] != tau[i - 1]) level_weights(grid, at, 1, weights);
-        field_point(grid, weights, x + i * d, v + i, gradient ? gradient + i * d : NULL);
+        evaluate_field_point(grid, weights, x + i * d, v + i, gradient ? gradient + i * d : NULL);
     }
     return 0;
 }
@@ -245,9 +246,9 @@ static int evaluate_scaled_field(void *user, size_t n, const double *x, const do
         const double size = hb_scaling_size(grid->scaling, now),
                      sigma = hb_scaling_sigma(grid->scaling, now);
         double xi[3], *slope = gradient ? gradient + i * d : NULL;
-        place_in_xi(grid->scaling, size, x + i * d, xi);
+        scaled_place(grid->scaling, size, x + i * d, xi);
         if (evaluate_field(grid->inner, 1, xi, &sigma, v + i, slope)) return 1;
-        unscale(d, size, v + i, slope, NULL);
+        scaled_values(d, size, v + i, slope, NULL);
     }
     return 0;
 }

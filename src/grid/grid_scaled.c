@@ -3,8 +3,8 @@
  * With x = x0 + s(tau) xi and dsigma = dtau/s^2 the density U = s^d u of xi solves the same
  * equation with
  *     F' = s F(x0 + s xi, tau) - s s' xi.     Two choices, the first for k = infinity:
- *     s^2 = 2 tau,                  s s' = 1,           sigma = ln(tau/tau_0)/2
- *     s^2 = 2k (1 - e^(-tau/k)),    s s' = e^(-tau/k),  e^(2 sigma) = (e^(tau/k) - 1)/(e^(tau_0/k) - 1)
+ *     s^2 = 2 tau,                  s s' = 1,           e^2sigma = tau/tau_0
+ *     s^2 = 2k (1 - e^(-tau/k)),  s s' = e^(-tau/k), e^2sigma = (e^(tau/k) - 1)/(e^(tau_0/k) - 1)
  * Near tau = 0 F' is -xi, whose stationary density N(0,1) is the heat kernel; so the grid starts
  * at tau_0 = 1e-12 tau from N(s_0 F(x0)/2, 1), which moves ln u by less than 1e-10. k lets s
  * follow the width of the density, which 512 trajectories tell. In xi all breaks of the drift

@@ -270,7 +270,7 @@ static hb_status attempt_solve(const attempt *t, hb_grid *grid, coarse_levels *a
 {
     double height = -INFINITY;
     HB_TRY(attempt_set_meshes(t, grid));
-    HB_TRY(hb_grid_allocate(grid, hb_grid_run_bytes(grid, t->ask.problem)));
+    HB_TRY(hb_grid_allocate(grid, hb_grid_run_bytes(grid)));
     HB_TRY(hb_grid_allocate_levels(grid, grid->mesh[1].size, all->middle));
     HB_TRY(hb_grid_allocate_levels(grid, grid->mesh[2].size, all->coarse));
     if (grid->mesh[HB_GRID_MESHES].size > 0)

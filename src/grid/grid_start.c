@@ -4,7 +4,8 @@
  * than the mesh, are carried by the heat flow without drift to a small tau = s = W^2 h^2/2, W = 4
  * spacings (the mean over axes of different h); what the drift would have done is an error of order
  * h^2, which the extrapolation removes to leading order. For a uniform box the flow is known,
- *     u = product over axes of (erf((x - low)/b) - erf((x - high)/b))/(2 (high - low)),  b = 2 sqrt(s),
+ *     u = product over axes of (erf((x - low)/b) - erf((x - high)/b))/(2 (high - low)),
+ *     b = 2 sqrt(s),
  * otherwise cell averages are summed against the Gaussian axis by axis, all on logarithms. Below
  * e^-45 of the maximum slopes above MAX_RISE per node are replaced by the least function above v
  * with that slope. On even nodes coarser meshes are scaled to the mass of the finest; where the

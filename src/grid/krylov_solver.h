@@ -12,7 +12,5 @@ enum { HB_KRYLOV_MOST = 12 }; /* directions */
  * from the context; NULL without. The scheme is not owned. */
 SUNLinearSolver hb_krylov_create(hb_context *context, hb_scheme *scheme, void *cvode,
                                  SUNContext sun);
-/* Bytes that a solver takes. */
-double hb_krylov_bytes(const hb_mesh *mesh);
 
 #endif

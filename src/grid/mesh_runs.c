@@ -16,6 +16,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "grid/krylov_solver.h"
 #include "grid/time_stepper.h"
 
 #include <math.h>
@@ -143,16 +144,16 @@ hb_status hb_grid_run_meshes(hb_grid *grid, const hb_problem *problem, const hb_
     mesh_runs all = {.grid = grid, .runs = HB_GRID_MESHES + (grid->mesh[HB_GRID_MESHES].size > 0)};
     double log_mass = NAN;
     hb_status status = HB_OK;
-    for (int m = 0; m < HB_GRID_MESHES && status == HB_OK; m++) {
+    for (int m = 0; m < all.runs && status == HB_OK; m++) {
         all.run[m].out = out[m];
-        status = hb_context_adopt(grid->context, &all.run[m].context,
-                                  mesh_run_prepare(&all, m, problem, plan, &log_mass));
-    }
-    if (status == HB_OK && all.runs > HB_GRID_MESHES) {
-        all.run[HB_GRID_MESHES].out = out[HB_GRID_MESHES];
-        const hb_status wider = mesh_run_prepare(&all, HB_GRID_MESHES, problem, plan, &log_mass);
-        if (wider != HB_OK) grid->mesh[HB_GRID_MESHES].size = 0; /* the drift may end there */
-        if (wider != HB_OK) all.runs = HB_GRID_MESHES;
+        status = mesh_run_prepare(&all, m, problem, plan, &log_mass);
+        if (m < HB_GRID_MESHES) {
+            status = hb_context_adopt(grid->context, &all.run[m].context, status);
+        } else if (status != HB_OK) { /* the drift may end in the wider box */
+            grid->mesh[m].size = 0;
+            all.runs = HB_GRID_MESHES;
+            status = HB_OK;
+        }
     }
     if (status == HB_OK && grid->mesh[0].dim < 3)
         status = hb_parallel_for(grid->context, NULL, (size_t)all.runs, mesh_run_task, &all);
@@ -168,12 +169,22 @@ hb_status hb_grid_run_meshes(hb_grid *grid, const hb_problem *problem, const hb_
     return status;
 }
 
-double hb_grid_run_bytes(const hb_grid *grid, const hb_problem *problem)
+/* Of a node: v, CVODE's vectors, the coefficients of the scheme, and in d = 2, 3 the Jacobian
+ * and the directions of GMRES in float. */
+double hb_run_bytes(const hb_mesh *mesh, int tensor)
+{
+    enum { VECTORS = 18 };
+    const int d = mesh->dim, own = tensor ? 8 * d + d * d + 3 : 2 * d + 1;
+    const int floats = d == 1 ? 0 : 2 * d + 2 + 2 * HB_KRYLOV_MOST;
+    const int doubles = 1 + VECTORS + own + (d == 1 ? 3 : 0);
+    return (double)mesh->size *
+           (double)((size_t)doubles * sizeof(double) + (size_t)floats * sizeof(float));
+}
+
+double hb_grid_run_bytes(const hb_grid *grid)
 {
     double bytes = 0;
     for (int m = 0; m < HB_GRID_RUNS && grid->mesh[m].size > 0; m++)
-        bytes += (double)grid->mesh[m].size * (double)sizeof(double) +
-                 hb_scheme_bytes(problem, &grid->mesh[m], grid->context->threads) +
-                 hb_stepper_bytes(&grid->mesh[m]);
+        bytes += hb_run_bytes(&grid->mesh[m], grid->tensor);
     return bytes;
 }

@@ -9,7 +9,8 @@
  * the run in the wider box fails, that mesh gets the size 0. */
 hb_status hb_grid_run_meshes(hb_grid *grid, const hb_problem *problem, const hb_start_plan *plan,
                              double *const *const out[HB_GRID_RUNS]);
-/* Bytes that the runs take. */
-double hb_grid_run_bytes(const hb_grid *grid, const hb_problem *problem);
+/* Bytes that a run on a mesh takes, about; that all runs of a grid take. */
+double hb_run_bytes(const hb_mesh *mesh, int tensor);
+double hb_grid_run_bytes(const hb_grid *grid);
 
 #endif

@@ -71,31 +71,6 @@ void hb_scheme_column(const hb_mesh *mesh, size_t index, size_t *first, size_t *
 
 /* ---- creation ---- */
 
-enum { MOST_ARRAYS = 2 * 3 + 6 };
-
-static size_t scheme_arrays(hb_scheme *s, hb_array arrays[MOST_ARRAYS])
-{
-    const hb_mesh *mesh = &s->mesh;
-    const size_t size = mesh->size, blocks = hb_scheme_blocks(mesh);
-    const int line = mesh->dim == 1;
-    const hb_block last = hb_scheme_block(mesh, blocks - 1);
-    const hb_array single[] = {HB_ARRAY_IF(line, s->line_upper, size),
-                               HB_ARRAY_IF(line, s->line_lower, size),
-                               HB_ARRAY_IF(line, s->line_pivot, size),
-                               HB_ARRAY_IF(!line, s->scale, size),
-                               HB_ARRAY_IF(!line, s->scaled, blocks),
-                               HB_ARRAY_IF(!line, s->parts, blocks * (HB_KRYLOV_MOST + 1))};
-    size_t n = sizeof single / sizeof *single;
-    memcpy(arrays, single, sizeof single);
-    for (int a = 0; a < mesh->dim && !line; a++) {
-        const size_t in_lines = last.offset + last.pad * (size_t)mesh->nodes[a];
-        const size_t entries = a + 1 < mesh->dim ? size : in_lines;
-        arrays[n++] = (hb_array)HB_ARRAY(s->upper[a], entries);
-        arrays[n++] = (hb_array)HB_ARRAY(s->lower[a], entries);
-    }
-    return n;
-}
-
 typedef struct scratch_sizes {
     size_t nodes, entries, ratio, carry;
 } scratch_sizes;
@@ -125,29 +100,26 @@ static int scheme_threads(const hb_mesh *mesh, int threads)
     return mesh->dim < 3 || mesh->size <= ALONE ? 1 : threads;
 }
 
-static const hb_scheme_ops *scheme_ops_of(const hb_problem *problem)
-{
-    return hb_problem_noise_kind(problem) == HB_NOISE_SCALAR ? &hb_fitted_ops : &hb_tensor_ops;
-}
-
-double hb_scheme_bytes(const hb_problem *problem, const hb_mesh *mesh, int threads)
-{
-    hb_scheme s = {.mesh = *mesh};
-    hb_array arrays[MOST_ARRAYS];
-    const size_t n = scheme_arrays(&s, arrays);
-    const scratch_sizes each = scheme_scratch_sizes(mesh);
-    const size_t floats = each.nodes + each.entries + each.ratio + each.carry;
-    const int used = scheme_threads(mesh, threads);
-    return (double)hb_workspace_bytes(n, arrays) + scheme_ops_of(problem)->bytes(mesh, used) +
-           used * (double)(each.nodes * sizeof(double) + floats * sizeof(float));
-}
-
 static hb_status scheme_allocate(hb_scheme *s, int breaks)
 {
-    hb_array arrays[MOST_ARRAYS];
-    const int threads = scheme_threads(&s->mesh, s->context->threads);
-    const size_t n = scheme_arrays(s, arrays);
-    const scratch_sizes each = scheme_scratch_sizes(&s->mesh);
+    const hb_mesh *mesh = &s->mesh;
+    const int line = mesh->dim == 1, threads = scheme_threads(mesh, s->context->threads);
+    const size_t size = mesh->size, blocks = hb_scheme_blocks(mesh);
+    const hb_block last = hb_scheme_block(mesh, blocks - 1);
+    const scratch_sizes each = scheme_scratch_sizes(mesh);
+    hb_array arrays[6 + 2 * 3] = {HB_ARRAY_IF(line, s->line_upper, size),
+                                  HB_ARRAY_IF(line, s->line_lower, size),
+                                  HB_ARRAY_IF(line, s->line_pivot, size),
+                                  HB_ARRAY_IF(!line, s->scale, size),
+                                  HB_ARRAY_IF(!line, s->scaled, blocks),
+                                  HB_ARRAY_IF(!line, s->parts, blocks * (HB_KRYLOV_MOST + 1))};
+    size_t n = 6;
+    for (int a = 0; a < mesh->dim && !line; a++) {
+        const size_t in_lines = last.offset + last.pad * (size_t)mesh->nodes[a];
+        const size_t entries = a + 1 < mesh->dim ? size : in_lines;
+        arrays[n++] = (hb_array)HB_ARRAY(s->upper[a], entries);
+        arrays[n++] = (hb_array)HB_ARRAY(s->lower[a], entries);
+    }
     HB_TRY(hb_workspace_carve(s->context, n, arrays, &s->work));
     memset(s->work.memory, 0, s->work.size);
     if (threads > 1) HB_TRY(hb_crew_create(s->context, threads, &s->crew));
@@ -168,7 +140,8 @@ hb_status hb_scheme_create(hb_context *context, const hb_problem *problem, const
     void *memory;
     HB_TRY(hb_allocate(context, 1, sizeof(hb_scheme), &memory));
     hb_scheme *s = memset(memory, 0, sizeof(hb_scheme));
-    s->ops = scheme_ops_of(problem);
+    const int scalar = hb_problem_noise_kind(problem) == HB_NOISE_SCALAR;
+    s->ops = scalar ? &hb_fitted_ops : &hb_tensor_ops;
     s->context = context;
     s->problem = problem;
     s->kernels = hb_scheme_kernels_of(context->isa);

@@ -50,7 +50,4 @@ void hb_scheme_extend(hb_scheme *scheme, int k, const double *factors,
 void hb_scheme_combine(hb_scheme *scheme, int used, const double *factors,
                        const hb_directions *directions, double *x);
 
-/* Bytes that a scheme on this mesh takes, with so many threads. */
-double hb_scheme_bytes(const hb_problem *problem, const hb_mesh *mesh, int threads);
-
 #endif

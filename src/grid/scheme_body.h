@@ -14,7 +14,6 @@
 typedef struct hb_scheme_ops {
     hb_status (*create)(hb_scheme *scheme, int breaks);
     void (*destroy)(hb_scheme *scheme); /* also what create left unfinished */
-    double (*bytes)(const hb_mesh *mesh, int threads);
     /* hb_scheme_rate; the weights of the Jacobian along lines are set too. */
     hb_status (*rate)(hb_scheme *scheme, double tau, const double *v, double *rate, int *finite);
     /* d = 2, 3: J x[size]; NULL: J is along lines alone. */

@@ -1,7 +1,7 @@
 /* Is the noise smooth where the mass is?
  *
  * The scheme needs div D as a function. Over a cell with sides h_b, for each row a of D,
- *     r = sum_b (D_ab on the upper face - D_ab on the lower face)/h_b - div D_a,     means over corners,
+ *     r = sum_b (D_ab on the upper - D_ab on the lower face)/h_b - div D_a,   means over corners,
  * is of order h^2 when D is smooth; h r is then of order h^3, of order h at a kink, and the size of
  * the jump where D jumps, since no derivative shows the jump. The largest h r/max D of all cells
  * with mass on the finest mesh is compared with that on the coarsest, four times as wide: 1/64, 1/4

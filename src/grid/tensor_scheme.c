@@ -354,15 +354,6 @@ static size_t tensor_arrays(hb_tensor *s, hb_array arrays[MOST_ARRAYS])
     return n + sizeof shared / sizeof *shared;
 }
 
-static double tensor_bytes(const hb_mesh *mesh, int threads)
-{
-    (void)threads;
-    hb_tensor s = {.mesh = *mesh};
-    hb_array arrays[MOST_ARRAYS];
-    const size_t n = tensor_arrays(&s, arrays);
-    return (double)hb_workspace_bytes(n, arrays);
-}
-
 static void tensor_set_geometry(hb_tensor *s, int axis)
 {
     const hb_mesh *mesh = &s->mesh;
@@ -467,7 +458,6 @@ static const double *tensor_product(hb_scheme *s, const float *x)
 
 const hb_scheme_ops hb_tensor_ops = {.create = tensor_create,
                                      .destroy = tensor_destroy,
-                                     .bytes = tensor_bytes,
                                      .rate = tensor_rate,
                                      .product = tensor_product,
                                      .adapt_start = tensor_adapt_start};

@@ -28,7 +28,5 @@ hb_status hb_stepper_run(hb_stepper *stepper, int n_levels, const double *levels
 int hb_stepper_steps(const hb_stepper *stepper); /* taken so far; 0 for NULL */
 /* The tolerance at depth = max v - v, when the one in the bulk is given. */
 double hb_stepper_tolerance(double tolerance, double depth);
-/* Bytes that a stepper takes. */
-double hb_stepper_bytes(const hb_mesh *mesh);
 
 #endif
