@@ -1,12 +1,12 @@
-/* The stationary law of a Markov chain on a mesh, by aggregation.
+/* The stationary distribution of a Markov chain on a mesh, by aggregation.
  *
  * p_j sum_k q_jk = sum_i p_i q_ij. Sweeps over the nodes, p_j = sum_i p_i q_ij/sum_k q_jk with what
  * is there already (Gauss and Seidel), take away what changes from node to node. What is smooth is
  * left to a chain of blocks I of two nodes along each axis, Q_IJ = sum p_i q_ij/P_I over i in I and
- * j in J, P_I = sum p_i, which has the law of the blocks when p has that of the nodes: it is solved
- * the same way, from P, and p_i is multiplied by the change of its block. The smallest chain is
- * solved by elimination (null_vector.c). All numbers stay positive (G. Horton, S. T. Leutenegger,
- * ACM SIGMETRICS 22, 1994).
+ * j in J, P_I = sum p_i, which has the distribution of the blocks when p has that of the nodes: it
+ * is solved likewise, from P, and p_i is multiplied by the change of its block. The smallest chain
+ * is solved by elimination (null_vector.c). All numbers stay positive (G. Horton, S. T.
+ * Leutenegger, ACM SIGMETRICS 22, 1994).
  *
  * Must reproduce: the null vector by elimination, to TOLERANCE. */
 #include "base/context.h"

@@ -5,17 +5,17 @@
  *     d = 2:  b_i, b_j, b_k      become  -b_i, b_j, b_i - b_j
  *     d = 3:  b_i, b_j, b_k, b_l become  -b_i, b_j, b_k + b_i, b_l + b_i
  * after which M = -sum_{i<j} (b_i'M b_j) e_ij e_ij', e_ij orthogonal to the b that are not i, j:
- * three directions in the plane, six in space (E. Selling, J. reine angew. Math. 77, 1874; J. H.
+ * three directions for d = 2, six for d = 3 (E. Selling, J. reine angew. Math. 77, 1874; J. H.
  * Conway, N. J. A. Sloane, Proc. R. Soc. A 436, 1992; J. Fehrenbach, J.-M. Mirebeau, J. Math.
  * Imaging Vision 49, 2014). The weights are continuous in M with kinks.
  *
  * Pairs. Where M is dominated by its diagonal, diagonals of pairs of axes do: with s >= |M_ab|
  *     e_a + e_b: (s + M_ab)/2,   e_a - e_b: (s - M_ab)/2,   e_a: M_aa - sum_b s_ab.
- * s = |M_ab| is Selling's in the plane. With a part H of what the diagonal has, s = (M_ab^2 +
+ * s = |M_ab| is Selling's for d = 2. With a part H of what the diagonal has, s = (M_ab^2 +
  * H^2)/(2 H) below H has no kink at M_ab = 0, and meets |M_ab| at H with its slope.
  *
  * A number to reproduce: M = (2, 1; 1, 2) is (1,0)(1,0)' + (0,1)(0,1)' + (1,1)(1,1)'. */
-#include "chain/selling.h"
+#include "chain/chain_rates.h"
 
 #include <math.h>
 #include <string.h>

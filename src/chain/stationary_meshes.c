@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "chain/null_vector.h"
 #include "chain/stationary.h"
-#include "grid/mesh_runs.h"
+#include "grid/grid_solve.h"
 #include "grid/time_stepper.h"
 #include "problem/problem_parts.h"
 

@@ -3,9 +3,9 @@
  * strong drift there may leave parts of the mesh that nothing comes back from.
  *
  * On a mesh of few cells, which makes tails longer than they are, the null vector says where ln u
- * is less than KEPT below its maximum: the walls move there, and a cell farther out. That is done
- * again, on the smaller box, until it hardly moves. Where there is no null vector the walls move
- * half of the way to the inner box.
+ * is less than KEPT below its maximum: the boundaries move there, and a cell farther out. That is
+ * done again, on the smaller box, until it hardly moves. Where there is no null vector the
+ * boundaries move half of the distance to the inner box.
  *
  * A number to reproduce: D = 1, f = -x, -y on [-40, 40]^2 is cut to about |x| = sqrt(2 KEPT) =
  * 10 and a cell. */
@@ -69,7 +69,7 @@ static void trim_find_hull(const trimming *t, const hb_mesh *mesh, double *low, 
     }
 }
 
-/* The walls move to the hull, but not outward and not beyond points; *least: the smallest part
+/* The boundaries move to the hull, but not outward and not beyond points; *least: the smallest part
  * of a span that is left. */
 static void trim_move(const trimming *t, const double *low, const double *high, double *least)
 {

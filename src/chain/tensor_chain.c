@@ -15,7 +15,6 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "chain/chain_rates.h"
-#include "chain/selling.h"
 #include "grid/fitted_scheme.h"
 #include "problem/noise.h"
 #include "problem/problem_parts.h"
@@ -43,7 +42,7 @@ typedef struct tensor_chain {
     size_t d;
     double least[3];             /* of M_aa */
     double part[9];              /* selling.h; by pair of axes */
-    int reduced;                 /* in space: all nodes by Selling's reduction */
+    int reduced;                 /* for d = 3: all nodes by Selling's reduction */
     double *M;                   // (size, d, d)
     double *weight;              // (size, HB_SELLING_MOST)
     unsigned char *index;        // (size, HB_SELLING_MOST) the direction of a weight

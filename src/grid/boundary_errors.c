@@ -76,7 +76,7 @@ hb_error_rule hb_tensor_rule(const hb_grid *grid, double height)
                            .slope_factor = SLOPE_FACTOR * kinks,
                            .height = height,
                            .most = MOST_PART,
-                           .deepest = hb_tensor_deepest(grid->info.dim) - FLOOR_MARGIN,
+                           .deepest = HB_TENSOR_DEEPEST[grid->info.dim - 1] - FLOOR_MARGIN,
                            .layer = LAYER};
 }
 

@@ -9,8 +9,8 @@
  * outside, or no proof, means that the mesh does not resolve the drift. Cells that a jump cuts have
  * errors of their own (grid_extrapolate.c) and are left out.
  *
- * Must reproduce: 150 exp(-(x-0.6)^2/1e-6) in the plane is not resolved by 256 cells, exp(-x^2)
- * is. */
+ * Must reproduce: 150 exp(-(x-0.6)^2/1e-6) in two dimensions is not resolved by 256 cells,
+ * exp(-x^2) is. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "grid/grid_kept.h"

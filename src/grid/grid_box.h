@@ -2,6 +2,8 @@
 #ifndef HB_GRID_GRID_BOX_H
 #define HB_GRID_GRID_BOX_H
 
+#include "grid/grid_mesh.h"
+
 #include <heatball/field.h>
 #include <heatball/problem.h>
 
@@ -39,5 +41,19 @@ typedef struct hb_box_points {
  * spend all its time on a density of e^-1000. */
 hb_status hb_grid_box_hold(hb_context *context, const hb_problem *problem,
                            const hb_box_points *points, hb_grid_box *box);
+
+/* ---- where the nodes go in it (grid_layout.c) ---- */
+
+/* What the drift does that no mesh of this layout follows. */
+typedef struct hb_layout_flaws {
+    int jumps; /* it jumps between nodes: across slanted or moving surfaces, or too many of them */
+    int kinks; /* it has kinks between nodes */
+    int unresolved; /* it varies within a cell more than any mesh that fits can follow */
+} hb_layout_flaws;
+
+/* axes[d] for about cells[d] cells (multiples of 4) in the box. */
+hb_status hb_grid_layout(hb_context *context, const hb_problem *problem, double tau_end,
+                         const double *low, const double *high, const int *cells, hb_axis *axes,
+                         hb_layout_flaws *flaws);
 
 #endif

@@ -23,8 +23,8 @@
 #include <string.h>
 
 static const double DEEP = 60;       /* below this depth time errors are local */
-static const double TIME_FACTOR = 8; /* global error against tolerance, in the bulk */
-/* Peclet numbers (grid_peclet.c): claims are doubled above the first; above the second the order
+static const double TIME_FACTOR = 8; /* global error against tolerance, in the core region */
+/* Peclet numbers (grid_peclet.c): errors are doubled above the first; above the second the order
  * is asked for. */
 static const double DOUBLED = 0.8, FIRST_ORDER = 2;
 static const double PULSE_FIRST_ORDER =
@@ -37,7 +37,7 @@ static const double LARGE = 60, TAIL = 10;              /* find_slow */
  * between nodes. */
 static const double BETWEEN = 0.02;
 static const double UNEVEN = 3; /* spacing beside a narrow feature, over the smallest in it */
-static const double INTERPOLATION_GAIN = 32; /* claimed of the 64 */
+static const double INTERPOLATION_GAIN = 32; /* counted of the 64 */
 
 /* The node of mesh `fine` that is node i of `coarse`; every `ratio`-th node per axis. */
 static size_t same_node(const hb_mesh *fine, const hb_mesh *coarse, int ratio, size_t i)
@@ -102,7 +102,7 @@ static void spread_maximum(const hb_mesh *mesh, size_t width, double *values, do
 }
 
 /* max(1, (r/FAST)^2) with r the ratio of the second correction to the first, each the largest
- * within two nodes; limited so that the claim stays below twice the first. first[size] and
+ * within two nodes; limited so that the error stays below twice the first. first[size] and
  * second[size], both overwritten by their maxima. */
 static void ratio_factors(const hb_mesh *mesh, double *first, double *second, double *scratch,
                           double *factors)
@@ -294,18 +294,18 @@ static hb_status extrapolate(hb_grid *grid, int level, double *v, double *middle
 }
 
 /* With breaks of the drift between the nodes the error is no series in h^2. For jumps v is that
- * of the finest mesh and the claim is the larger of |a - b| and |b - c|/2; for kinks one
- * extrapolation is made and a third of that is claimed. */
+ * of the finest mesh and the error is the larger of |a - b| and |b - c|/2; for kinks one
+ * extrapolation is made and a third of that is reported. */
 static hb_status compare_meshes(hb_grid *grid, int level, double *v, double *middle, double *coarse,
                                 double *scratch)
 {
     const hb_mesh *m = grid->mesh;
     const size_t d = (size_t)m[0].dim;
-    const double share = grid->flaws.jumps ? 1 : 1.0 / 3;
+    const double part = grid->flaws.jumps ? 1 : 1.0 / 3;
     for (size_t i = 0; i < m[2].size; i++) {
         const double a = v[same_node(&m[0], &m[2], 4, i)];
         const double b = middle[same_node(&m[1], &m[2], 2, i)], c = coarse[i];
-        grid->v_error[level][i] = share * fmax(fabs(a - b), fabs(b - c) / 2);
+        grid->v_error[level][i] = part * fmax(fabs(a - b), fabs(b - c) / 2);
     }
     for (int pass = 0; pass < 2; pass++) spread_maximum(&m[2], 1, grid->v_error[level], scratch);
     for (size_t k = 0; k < m[2].size * d; k++)

@@ -12,10 +12,10 @@
  * become pieces. For callbacks there are samples only.
  *
  * Must reproduce: -sign(x - 0.3) on [-7, 7] is two pieces that meet at 0.3. */
-#include "grid/grid_layout.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
+#include "grid/grid_box.h"
 #include "problem/drift_facts.h"
 #include "problem/time_cuts.h"
 

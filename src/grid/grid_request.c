@@ -30,12 +30,12 @@ static const double MEMORY_PART = 0.8; /* of the machine's memory that a grid ma
 static const double BROKEN_TOLERANCE = 1e-6;
 static const double BOUNDARY_DEPTH = -20; /* a note is given when v on the boundary is above this */
 
-/* By dimension: points per width of the density, and their limits; kept levels; tolerance. */
+/* By dimension: points per width of the density, and their limits; tolerance. */
 static const struct {
     double per_width;
-    int least, most, levels;
+    int least, most;
     double tolerance;
-} DEFAULTS[] = {{40, 1024, 8192, 25, 1e-9}, {10, 96, 256, 21, 1e-7}, {4, 48, 64, 13, 1e-6}};
+} DEFAULTS[] = {{40, 1024, 8192, 1e-9}, {10, 96, 256, 1e-7}, {4, 48, 64, 1e-6}};
 
 void hb_grid_settings_default(size_t size, hb_grid_settings *settings)
 {
@@ -178,11 +178,6 @@ int hb_grid_fits(int dim, const int *points, const hb_grid_box *box)
         fits &= wanted <= (points[a] ? points[a] : DEFAULTS[dim - 1].most);
     }
     return fits;
-}
-
-int hb_grid_default_levels(int dim)
-{
-    return DEFAULTS[dim - 1].levels;
 }
 
 /* ---- the grid ---- */

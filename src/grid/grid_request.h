@@ -34,7 +34,6 @@ double hb_grid_default_cells(const hb_problem *problem, double span, double widt
 /* Whether the cells that such a box wants are as many as a grid takes, or the user has asked
  * for. */
 int hb_grid_fits(int dim, const int *points, const hb_grid_box *box);
-int hb_grid_default_levels(int dim); /* values of tau that are kept */
 
 /* A grid without meshes. */
 hb_status hb_grid_create(const hb_grid_request *request, hb_grid **out);

@@ -13,9 +13,9 @@
  * which a grid in x has cells small enough, and that grid goes on; the errors of the first are
  * added to its own. A number to reproduce: Brownian motion, t = 1e-4, has ln u = -ln(2 pi t)/2
  * in x0. */
-#include "grid/grid_scaled.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "grid/grid_kept.h"
 #include "grid/grid_solve.h"
 #include "path/ensemble.h"
 #include "problem/drift_facts.h"
@@ -38,7 +38,7 @@ static const double SMALLER = 0.6;        /* of that box, which a second grid is
 static const double RING = 2; /* of depth, in which the errors of the first grid are gathered */
 static const double CLOSE = 8;
 
-/* ---- size and clock ---- */
+/* ---- size and time ---- */
 
 double hb_scaling_size(const hb_grid_scaling *z, double tau)
 {

@@ -13,7 +13,6 @@
 #include "base/memory.h"
 #include "grid/boundary_errors.h"
 #include "grid/grid_start.h"
-#include "grid/mesh_runs.h"
 #include "grid/tensor_scheme.h"
 #include "problem/initial_average.h"
 #include "problem/noise.h"
@@ -33,10 +32,11 @@ enum {
     MOST_NAMED = 1 << 20 /* points per axis that a message may name */
 };
 
-static const double INITIAL_PART = 0.03; /* of (h/b)^2 */
-static const double SCALED_FINER = 1.25; /* cells, where tails keep their shape for long */
-static const double SCALED_STEP = 0.025; /* of particles in scaled coordinates */
-static const double STRICT = 1.0 / 3;    /* of the tolerance there: many steps add up */
+static const int LEVELS[] = {25, 21, 13}; /* kept from keep_from on, by dimension */
+static const double INITIAL_PART = 0.03;  /* of (h/b)^2 */
+static const double SCALED_FINER = 1.25;  /* cells, where tails keep their shape for long */
+static const double SCALED_STEP = 0.025;  /* of particles in scaled coordinates */
+static const double STRICT = 1.0 / 3;     /* of the tolerance there: many steps add up */
 /* An error by the boundary at a requested point above which the box grows there, by dimension;
  * by which part of its span. */
 static const double BOUNDARY_PART[] = {1e-5, 1e-2, 3e-2}, GROWTH = 0.15;
@@ -56,7 +56,7 @@ typedef struct attempt {
 static void levels_set(hb_grid *grid, double keep_from, double tau_end, double shift)
 {
     grid->shift = shift;
-    grid->n_levels = isnan(keep_from) ? 1 : hb_grid_default_levels(grid->info.dim);
+    grid->n_levels = isnan(keep_from) ? 1 : LEVELS[grid->info.dim - 1];
     const double last = log(tau_end + shift);
     for (int k = 0; k < grid->n_levels; k++) {
         grid->tau[k] = tau_end;

@@ -159,7 +159,7 @@ static void flow_of_box(const hb_mesh *mesh, const double *low, const double *hi
 /* ---- anything else ---- */
 
 /* From a node to the given part of its cell, which is wider on one side where the spacing
- * changes; at a wall the cell is taken as if it went on. */
+ * changes; at a boundary the cell is taken as if it went on. */
 static double part_of_cell(const hb_mesh *mesh, int axis, size_t node, double part)
 {
     const int n = mesh->nodes[axis];
@@ -290,9 +290,9 @@ static hb_status flow_along(hb_context *context, const hb_mesh *mesh, int axis, 
     HB_TRY(hb_allocate(context, 3 * n, sizeof(double), &memory));
     double *line = memory, *x = line + n, *log_cell = x + n; // (n) each
     for (int k = 0; k < (int)n; k++) {
-        const int wall = k == 0 || k + 1 == (int)n;
+        const int boundary = k == 0 || k + 1 == (int)n;
         x[k] = hb_mesh_coordinate(mesh, axis, k);
-        log_cell[k] = log(hb_mesh_cell(mesh, axis, k) * (wall ? 2 : 1) / h);
+        log_cell[k] = log(hb_mesh_cell(mesh, axis, k) * (boundary ? 2 : 1) / h);
     }
     for (size_t c = 0; c < mesh->size / n; c++) {
         double *start = v + c / stride * n * stride + c % stride;

@@ -11,7 +11,7 @@
  * node among a million: the corner of a box in d = 3 could fall by 20 units of v from its
  * neighbours, whose weights exp(v_j - v_i) then stopped Newton's method (96 cells per axis,
  * three coupled double wells). */
-#include "grid/line_vectors.h"
+#include "grid/krylov_solver.h"
 
 #include <math.h>
 #include <nvector/nvector_serial.h>

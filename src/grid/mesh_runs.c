@@ -12,10 +12,10 @@
  * go on without it.
  *
  * Progress counts the sizes of the meshes, and is reported by the calling thread alone. */
-#include "grid/mesh_runs.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "grid/grid_solve.h"
 #include "grid/krylov_solver.h"
 #include "grid/time_stepper.h"
 
@@ -51,10 +51,11 @@ static void mesh_run_check_deadline(mesh_run *run)
 {
     mesh_runs *all = run->all;
     if (!(hb_seconds() > all->grid->deadline) || all->stop) return;
-    run->status = hb_fail(&run->context, HB_ERROR_NUMERICAL,
-                          "the grid was at %.0f %% of its way when the %g s of max_time were over; "
-                          "give it more time or fewer points",
-                          100 * run->part, all->grid->max_time);
+    run->status =
+        hb_fail(&run->context, HB_ERROR_NUMERICAL,
+                "the grid was at %.0f %% of its time when the %g s of max_time were over; "
+                "give it more time or fewer points",
+                100 * run->part, all->grid->max_time);
     all->stop = 1;
 }
 

@@ -188,7 +188,7 @@ hb_status hb_tensor_check_noise(hb_grid *grid, const hb_problem *problem, const 
     for (int k = 0; k < times; k++)
         HB_TRY(check_hulls(&c, grid->info.tau * k / 2, &grid->info.unresolved));
     for (int a = 0; a < grid->mesh[0].dim; a++)
-        if (grid->mesh[0].axis[a].pieces > 1) return HB_OK; /* uneven cells: other laws */
+        if (grid->mesh[0].axis[a].pieces > 1) return HB_OK; /* uneven cells: other ratios */
     for (int k = 0; k < times; k++) {
         const double t = grid->info.tau * k / 2;
         double fine, coarse;

@@ -29,8 +29,6 @@ static const double SUPPLY = 10;     /* of the source, over the time of the prob
 /* Above the floor: where fluxes begin to turn upwind, and where they are. */
 static const double CALM = 20, WINDY = 2;
 static const double STEEP = 1.5; /* half the rise of v that is still followed */
-/* Of v below its maximum, at the start; by dimension. */
-static const double DEEPEST[] = {100, 60, 50};
 
 struct hb_tensor {
     hb_context *context;
@@ -69,17 +67,12 @@ int hb_tensor_is_steady(const hb_problem *problem)
     return hb_problem_is_autonomous(problem) && hb_problem_noise_is_constant(problem);
 }
 
-double hb_tensor_deepest(int dim)
-{
-    return DEEPEST[dim - 1];
-}
-
 /* Raises v where it is so deep that its slopes could not be followed, which adds next to no
  * mass; the rates hold it up there. The heat flow of rough data is no flow of this noise: they
  * start at 0. */
 static void tensor_adapt_start(const hb_mesh *mesh, double *v, double *tau)
 {
-    const double floor = hb_mesh_top(mesh, v) - DEEPEST[mesh->dim - 1];
+    const double floor = hb_mesh_top(mesh, v) - HB_TENSOR_DEEPEST[mesh->dim - 1];
     *tau = 0;
     for (size_t i = 0; i < mesh->size; i++)
         v[i] = fmax(v[i], floor) + log1p(exp(-fabs(v[i] - floor)));
@@ -184,7 +177,7 @@ static hb_status tensor_update(hb_tensor *s, double t)
 
 /* ---- the rate ---- */
 
-/* Differences of x along an axis at all nodes, right to second order; one-sided at the walls. */
+/* Differences of x along an axis at all nodes, right to second order; one-sided at the boundary. */
 static void tensor_slopes_along(hb_tensor *s, int axis, const double *x)
 {
     const hb_mesh *mesh = &s->mesh;
@@ -237,7 +230,7 @@ static edge_factors tensor_steep_factors(double A, double rise)
     return e;
 }
 
-/* 0 in all that is claimed, 1 near the floor; and its derivative. */
+/* 0 in all that is reported, 1 near the floor; and its derivative. */
 static double tensor_depth_part(double above_floor, double *slope)
 {
     const double part = (CALM - above_floor) / (CALM - WINDY);
@@ -278,7 +271,7 @@ static void tensor_rate_run(hb_tensor *s, int axis, const edge_run *run, const d
 /* What the source adds: du/dt += supply e^floor, so that empty corners do not fall without end. */
 static void tensor_add_source(hb_tensor *s, const double *v, double *rate)
 {
-    if (isnan(s->floor)) s->floor = hb_mesh_top(&s->mesh, v) - DEEPEST[s->mesh.dim - 1];
+    if (isnan(s->floor)) s->floor = hb_mesh_top(&s->mesh, v) - HB_TENSOR_DEEPEST[s->mesh.dim - 1];
     for (size_t i = 0; i < s->mesh.size; i++) {
         const double over = v[i] - s->floor;
         s->source[i] = over < NEAR_FLOOR ? s->supply * exp(-over) : 0;

@@ -24,7 +24,7 @@ void hb_tensor_destroy(hb_tensor *tensor); /* NULL is fine */
 hb_status hb_tensor_rate(hb_tensor *tensor, double t, const double *v, double *rate);
 /* out += C x, the part of the Jacobian of the last rate that is not along lines. */
 void hb_tensor_add_coupling(hb_tensor *tensor, const double *x, double *out);
-/* The depth at which initial data have a floor, and are held up by the rates. */
-double hb_tensor_deepest(int dim);
+/* The depth at which initial data have a floor, and are held up by the rates; by dimension. */
+static const double HB_TENSOR_DEEPEST[] = {100, 60, 50};
 
 #endif

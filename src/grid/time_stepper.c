@@ -2,17 +2,16 @@
  * linear systems of krylov_solver.c.
  *
  * The equation for u is linear, so a relative error delta of u at a place where u is e^-D of its
- * maximum moves the bulk by e^-D delta at most. Tails, where v moves fastest, may therefore be
- * followed less closely: the tolerance at depth D is that of the bulk times 1 + (D/8)^4, which at D
- * = 40 is 626: 6e-7 for the default, far below the 1e-3 relative of 40 that is promised; it stops
- * at 1e-3.
+ * maximum moves the core region by e^-D delta at most. Tails, where v moves fastest, may therefore
+ * be followed less closely: the tolerance at depth D is that of the core times 1 + (D/8)^4, which
+ * at D = 40 is 626: 6e-7 for the default, far below the 1e-3 relative of 40 that is promised; it
+ * stops at 1e-3.
  *
  * A. C. Hindmarsh et al., SUNDIALS, ACM Trans. Math. Software 31, 2005. */
 #include "grid/time_stepper.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "grid/krylov_solver.h"
-#include "grid/line_vectors.h"
 
 #include <cvode/cvode.h>
 #include <cvode/cvode_ls.h>
@@ -26,12 +25,12 @@ enum {
 };
 
 static const double MAX_STEPS[] = {200000, 100000, 20000}; /* of one run, by dimension */
-static const double LEAST_PROGRESS = 0.1;                  /* of the way so far */
+static const double LEAST_PROGRESS = 0.1;                  /* of the time so far */
 static const double LOCAL_PART = 0.2; /* of the tolerance, for the error of one step */
 /* d = 2, 3: of the error of a step for Newton's method (CVODE: 0.1), and of that for its linear
  * systems (CVODE: 0.05). Far corners of a box move fastest and rule the norm: with 0.1 and 0.05
- * the linear systems left the bulk behind there at each step, which was wrong by 150 tolerances
- * in the end (a chain of three double wells, 64 cells per axis). */
+ * the linear systems left the core region behind there at each step, which was wrong by 150
+ * tolerances in the end (a chain of three double wells, 64 cells per axis). */
 static const double NEWTON_PART = 0.2, LINEAR_PART = 0.01;
 /* Beyond this, neighbouring nodes would differ by noise that Newton's method feels in exp(v_j -
  * v_i). */
@@ -203,7 +202,7 @@ static hb_status stepper_explain(const hb_stepper *s, int code)
 
 /* Whether a run has had its steps, or, above one dimension, whether the last STEPS_AT_ONCE of
  * them, which began at tau = from, came nowhere: neither to the end at their present length nor
- * on by a part of the way so far. */
+ * on by a part of the time so far. */
 static int stepper_is_stalled(const hb_stepper *s, double from, double tau)
 {
     const int dim = hb_scheme_mesh(s->scheme)->dim, taken = hb_stepper_steps(s);
@@ -215,7 +214,7 @@ static int stepper_is_stalled(const hb_stepper *s, double from, double tau)
            !(tau - from >= LEAST_PROGRESS * (from - s->settings.tau_start));
 }
 
-/* To the level, through the cuts on the way; the error control of CVODE sees what a step does
+/* To the level, through the cuts before it; the error control of CVODE sees what a step does
  * not pass over. */
 static int stepper_advance(hb_stepper *s, double *tau, double level)
 {

@@ -13,7 +13,7 @@ typedef struct hb_stepper_settings {
     int graded;       /* 1: until a level is reached, steps are shorter in proportion to it */
     double tolerance; /* of v where v is largest; it grows with the depth below (docs/grid.md) */
     const hb_time_cuts *cuts;               /* every one ends a step; NULL: there are none */
-    int (*report)(void *user, double part); /* of the way that is done; non-zero: stop */
+    int (*report)(void *user, double part); /* of the time that is done; non-zero: stop */
     void *user;
 } hb_stepper_settings;
 
@@ -26,7 +26,7 @@ void hb_stepper_destroy(hb_stepper *stepper); /* NULL is fine */
 hb_status hb_stepper_run(hb_stepper *stepper, int n_levels, const double *levels,
                          double *const *out);
 int hb_stepper_steps(const hb_stepper *stepper); /* taken so far; 0 for NULL */
-/* The tolerance at depth = max v - v, when the one in the bulk is given. */
+/* The tolerance at depth = max v - v, when the one in the core region is given. */
 double hb_stepper_tolerance(double tolerance, double depth);
 
 #endif

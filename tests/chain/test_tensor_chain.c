@@ -2,8 +2,8 @@
  * turning drift is reached with the second order of the mesh. */
 #include "../grid/grid_support.h"
 
+#include "chain/chain_rates.h"
 #include "chain/null_vector.h"
-#include "chain/selling.h"
 
 /* The sum of the squares of the directions is M again, all weights above 0. */
 static void check_sum(int dim, const double *M, const hb_selling *s)

@@ -2,7 +2,7 @@
  * point, its Jacobian by differences, the solves along lines. */
 #include "grid_support.h"
 
-#include "grid/line_vectors.h"
+#include "grid/krylov_solver.h"
 #include "grid/quintic_spline.h"
 #include "grid/scheme.h"
 
