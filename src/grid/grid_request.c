@@ -12,7 +12,7 @@
 #include "grid/boundary_errors.h"
 #include "grid/tensor_scheme.h"
 #include "problem/drift_facts.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "problem/time_cuts.h"
 
 #include <math.h>

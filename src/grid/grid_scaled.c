@@ -19,7 +19,7 @@
 #include "grid/grid_solve.h"
 #include "path/ensemble.h"
 #include "problem/drift_facts.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include "grid/boundary_errors.h"
 #include "grid/grid_start.h"
 #include "grid/tensor_scheme.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "problem/noise.h"
 #include "problem/time_cuts.h"
 
