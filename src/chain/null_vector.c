@@ -86,9 +86,10 @@ static size_t chain_band(const hb_chain_rates *rates, const size_t *place)
 /* place[3] and the band of this order, when only neighbours along the axes meet. */
 static size_t chain_order_axes(const hb_mesh *mesh, size_t *place)
 {
+    const int dim = mesh->dim < 2 ? 1 : mesh->dim == 2 ? 2 : 3;
     int by_length[3] = {0, 1, 2};
-    for (int k = 0; k < mesh->dim; k++)
-        for (int l = k + 1; l < mesh->dim; l++)
+    for (int k = 0; k < dim; k++)
+        for (int l = k + 1; l < dim; l++)
             if (mesh->nodes[by_length[l]] > mesh->nodes[by_length[k]]) {
                 const int other = by_length[k];
                 by_length[k] = by_length[l];
@@ -96,7 +97,7 @@ static size_t chain_order_axes(const hb_mesh *mesh, size_t *place)
             }
     size_t step = 1;
     for (int a = 0; a < 3; a++) place[a] = 0;
-    for (int k = mesh->dim - 1; k >= 0; k--) {
+    for (int k = dim - 1; k >= 0; k--) {
         place[by_length[k]] = step;
         step *= (size_t)mesh->nodes[by_length[k]];
     }

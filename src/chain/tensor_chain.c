@@ -122,7 +122,7 @@ static int tensor_is_near(int dim, const double *M)
 
 static int tensor_is_positive(size_t d, const double *M)
 {
-    double copy[9], none[3] = {0};
+    double copy[9] = {0}, none[3] = {0};
     memcpy(copy, M, d * d * sizeof *M);
     return tensor_divide(d, copy, none);
 }
