@@ -16,23 +16,14 @@
 #include "grid/boundary_errors.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "grid/grid_constants.h"
 #include "grid/tensor_scheme.h"
 
 #include <math.h>
 
 enum { LAYER = 1 };
 
-static const double WIDER = 0.125; /* of the span, on each side */
-static const double WIDER_FACTOR = 1.5;
-static const double TIME_SLACK = 8;         /* as in grid_extrapolate.c */
 static const double MOST_EXPONENT = 709.78; /* of exp, as a number */
-static const double FACTOR = 3, TENTH = 10, MOST_PART = 1, LEAST_LOST = 1e-6;
-
-/* Tensor noise, of the errors of refinement: without them errors were up to 0.6 (v) and 1.2
- * (slopes) of the reported ones. At a kink of D the score jumps: errors beside it were up to 4.6
- * without its factor. */
-static const double V_FACTOR = 1.5, SLOPE_FACTOR = 2.5, KINK_FACTOR = 12;
-static const double FLOOR_MARGIN = 20;
 
 double hb_grid_boundary_height(const hb_mesh *mesh, const double *v)
 {
@@ -164,7 +155,7 @@ void hb_grid_boundary_parts(const hb_grid *grid, const double *coarse, double *w
     const double top = hb_mesh_top(&grid->mesh[2], coarse);
     for (size_t i = 0; i < grid->mesh[2].size; i++) {
         const double part = wider[node_in_wider(grid, i)] - coarse[i];
-        const double slack = (TIME_SLACK + top - coarse[i]) * grid->tolerance;
+        const double slack = (TIME_FACTOR + top - coarse[i]) * grid->tolerance;
         wider[i] =
             copysign(fmax(fabs(part) - slack, 0), part); /* read before: it is at i or later */
     }

@@ -195,10 +195,11 @@ static hb_status box_follow_inflated(box_search *s, double inflation, const doub
 /* Noise that grows with x has heavy tails, and the inflated ensemble goes where no even mesh can
  * follow: the inflation shrinks until the hull is at most MOST_WIDTHS of its widths long, and
  * drift and noise are finite on it. What the boundaries then do is part of the errors
- * (tensor_errors.c). */
+ * (boundary_errors.c). */
 static hb_status box_follow_tails(box_search *s, const double *widths, const hb_grid_box *box)
 {
     const int tensor = s->paths.tensor;
+    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): dim is 1 to 3 here */
     double inflation = (tensor ? TENSOR_INFLATION : INFLATION)[s->d - 1];
     for (int wide = 1; wide && inflation > 1; inflation *= SHRINK) {
         HB_TRY(box_follow_inflated(s, inflation, widths));
@@ -235,7 +236,7 @@ hb_status hb_grid_box_hold(hb_context *context, const hb_problem *problem,
 
 static hb_status box_find(box_search *s, size_t n_at, const double *at, hb_grid_box *box)
 {
-    double low[3], high[3], widths[3] = {0}, deviation[3];
+    double low[3] = {0}, high[3] = {0}, widths[3] = {0}, deviation[3];
     if (!s->from) HB_TRY(hb_problem_initial_box(s->context, s->problem, low, high));
     for (size_t a = 0; a < s->d && s->from; a++) {
         low[a] = s->from->place[a] - REACH * s->from->width;

@@ -137,7 +137,7 @@ static hb_status evaluate_scaled(hb_context *context, const hb_grid *grid, size_
     const double size = hb_scaling_size(grid->scaling, tau),
                  sigma = hb_scaling_sigma(grid->scaling, tau);
     for (size_t i = 0; i < n; i++) {
-        double xi[3];
+        double xi[3] = {0};
         scaled_place(grid->scaling, size, x + i * d, xi);
         for (size_t a = 0; a < d; a++) {
             const double slack = 1e-12 * (inner->high[a] - inner->low[a]);

@@ -14,6 +14,7 @@
  * docs/grid.md has the reasons. */
 #include "base/context.h"
 #include "base/memory.h"
+#include "grid/grid_constants.h"
 #include "grid/grid_kept.h"
 #include "grid/time_stepper.h"
 #include "problem/drift_facts.h"
@@ -21,23 +22,6 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-static const double DEEP = 60;       /* below this depth time errors are local */
-static const double TIME_FACTOR = 8; /* global error against tolerance, in the core region */
-/* Peclet numbers (grid_peclet.c): errors are doubled above the first; above the second the order
- * is asked for. */
-static const double DOUBLED = 0.8, FIRST_ORDER = 2;
-static const double PULSE_FIRST_ORDER =
-    4;                          /* with a pulse in t, from here the order is the first at best */
-static const double FAST = 0.1; /* ratio of corrections that leaves the error as it is */
-static const double SECOND_ORDER = 0.35; /* ratio that leaves the order unquestioned */
-static const double MOST_RATIO = 0.9, MOST_APART = 0.1; /* find_slow */
-static const double LARGE = 60, TAIL = 10;              /* find_slow */
-/* In three dimensions, whose meshes are coarse, of the first correction: what splines lose of it
- * between nodes. */
-static const double BETWEEN = 0.02;
-static const double UNEVEN = 3; /* spacing beside a narrow feature, over the smallest in it */
-static const double INTERPOLATION_GAIN = 32; /* counted of the 64 */
 
 /* The node of mesh `fine` that is node i of `coarse`; every `ratio`-th node per axis. */
 static size_t same_node(const hb_mesh *fine, const hb_mesh *coarse, int ratio, size_t i)

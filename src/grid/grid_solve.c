@@ -12,6 +12,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "grid/boundary_errors.h"
+#include "grid/grid_constants.h"
 #include "grid/grid_start.h"
 #include "grid/tensor_scheme.h"
 #include "problem/initial/initial_average.h"
@@ -33,15 +34,6 @@ enum {
 };
 
 static const int LEVELS[] = {25, 21, 13}; /* kept from keep_from on, by dimension */
-static const double INITIAL_PART = 0.03;  /* of (h/b)^2 */
-static const double SCALED_FINER = 1.25;  /* cells, where tails keep their shape for long */
-static const double SCALED_STEP = 0.025;  /* of particles in scaled coordinates */
-static const double STRICT = 1.0 / 3;     /* of the tolerance there: many steps add up */
-/* An error by the boundary at a requested point above which the box grows there, by dimension;
- * by which part of its span. */
-static const double BOUNDARY_PART[] = {1e-5, 1e-2, 3e-2}, GROWTH = 0.15;
-static const double NARROW = 1e-3; /* variance of a density instead of a point, over noise^2 time */
-
 /* A request, and what is tried for it. */
 typedef struct attempt {
     hb_grid_request ask;

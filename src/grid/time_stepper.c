@@ -11,6 +11,7 @@
 #include "grid/time_stepper.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "grid/grid_constants.h"
 #include "grid/krylov_solver.h"
 
 #include <cvode/cvode.h>
@@ -26,16 +27,6 @@ enum {
 
 static const double MAX_STEPS[] = {200000, 100000, 20000}; /* of one run, by dimension */
 static const double LEAST_PROGRESS = 0.1;                  /* of the time so far */
-static const double LOCAL_PART = 0.2; /* of the tolerance, for the error of one step */
-/* d = 2, 3: of the error of a step for Newton's method (CVODE: 0.1), and of that for its linear
- * systems (CVODE: 0.05). Far corners of a box move fastest and rule the norm: with 0.1 and 0.05
- * the linear systems left the core region behind there at each step, which was wrong by 150
- * tolerances in the end (a chain of three double wells, 64 cells per axis). */
-static const double NEWTON_PART = 0.2, LINEAR_PART = 0.01;
-/* Beyond this, neighbouring nodes would differ by noise that Newton's method feels in exp(v_j -
- * v_i). */
-static const double DEEP_TOLERANCE = 1e-3;
-
 struct hb_stepper {
     hb_context *context;
     hb_scheme *scheme;
