@@ -297,7 +297,7 @@ static hb_status scaled_solve(const hb_grid_scaling *z, hb_grid_request *request
             context, HB_ERROR_NUMERICAL,
             "the drift has no value somewhere in the box that a grid needs around the initial "
             "point; the methods particles and walk may answer");
-    return status == HB_OK ? scaled_wrap(context, z, inner, out) : status;
+    return inner ? scaled_wrap(context, z, inner, out) : status;
 }
 
 /* All of the time in xi. */
@@ -416,9 +416,9 @@ static void add_ring_errors(hb_grid *grid, const ring_errors *errors)
     }
 }
 
-static hb_status scaled_solve_twice(const hb_grid_request *r, hb_grid_from *from, hb_grid **out)
+static hb_status scaled_solve_twice(const hb_grid_request *r, hb_grid_from from, hb_grid **out)
 {
-    hb_grid_request early = {.context = r->context, .problem = r->problem, .tau_end = from->tau};
+    hb_grid_request early = {.context = r->context, .problem = r->problem, .tau_end = from.tau};
     hb_grid *first = NULL;
     hb_field field;
     ring_errors errors;
@@ -427,9 +427,9 @@ static hb_status scaled_solve_twice(const hb_grid_request *r, hb_grid_from *from
     early.settings.max_time = r->settings.max_time;
     HB_TRY(scaled_solve_all(&early, &first));
     hb_grid_field(first, &field);
-    from->field = &field;
+    from.field = &field;
     hb_status status = ring_errors_of(r->context, first, &errors);
-    if (status == HB_OK) status = hb_grid_solve_within(r, from, NULL, out);
+    if (status == HB_OK) status = hb_grid_solve_within(r, &from, NULL, out);
     if (status == HB_OK) {
         add_ring_errors(*out, &errors);
         (*out)->info.steps += first->info.steps;
@@ -440,8 +440,8 @@ static hb_status scaled_solve_twice(const hb_grid_request *r, hb_grid_from *from
 
 hb_status hb_grid_solve_scaled(const hb_grid_request *r, hb_grid **out)
 {
-    hb_grid_from from;
+    hb_grid_from from = {0};
     int twice = 0;
     HB_TRY(scaled_choose_second(r, &from, &twice));
-    return twice ? scaled_solve_twice(r, &from, out) : scaled_solve_all(r, out);
+    return twice ? scaled_solve_twice(r, from, out) : scaled_solve_all(r, out);
 }
