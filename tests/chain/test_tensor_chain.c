@@ -1,10 +1,9 @@
-/* The chain of a tensor: whole directions add up to it, a density without currents is kept to rounding, and that of a
+/* The chain of a tensor: integer directions add up to it, a density without currents is kept to rounding, and that of a
  * turning drift is reached with the second order of the mesh. */
-#include "grid_support.h"
+#include "../grid/grid_support.h"
 
-#include "grid/chain_levels.h"
-#include "grid/null_vector.h"
-#include "grid/selling.h"
+#include "chain/chain_rates.h"
+#include "chain/null_vector.h"
 
 /* The sum of the squares of the directions is M again, all weights above 0. */
 static void check_sum(int dim, const double *M, const hb_selling *s)
@@ -74,8 +73,8 @@ static double error_of(const char *turn, int cells)
     char drift[1200];
     const double low[2] = {-4, -4.2}, high[2] = {4.1, 4}, bulk[2] = {0, 0};
     const int n[2] = {cells, cells};
-    hb_scheme *scheme;
     hb_mesh mesh;
+    hb_chain_rates rates;
     hb_chain_hints hints = {.raised = INFINITY};
     snprintf(drift, sizeof drift,
              "-(%s)*(2*x + y/2) - (%s + %s)*(2*y + x/2) + %s, "
@@ -84,8 +83,8 @@ static double error_of(const char *turn, int cells)
     hb_problem *problem = make_problem(context, drift, NOISE, NULL);
     hb_mesh_set(&mesh, 2, n, low, high);
     double *v = malloc(mesh.size * sizeof *v), relaxation, most = 0;
-    assert_ok(context, hb_scheme_create(context, problem, &mesh, &scheme));
-    assert_ok(context, hb_null_vector(context, scheme, &hints, bulk, v, &relaxation));
+    assert_ok(context, hb_chain_rates_create(context, problem, &mesh, 0, &hints, &rates));
+    assert_ok(context, hb_null_vector(&mesh, &rates, bulk, v, &relaxation));
     assert_true(hints.raised == INFINITY && relaxation > 0.1 && relaxation < 3);
     assert_near(hb_mesh_log_mass(&mesh, v), 0, 1e-12);
     const double top =
@@ -97,7 +96,7 @@ static double error_of(const char *turn, int cells)
         if (V < 3) most = fmax(most, fabs(v[i] - (top - V)));
     }
     free(v);
-    hb_scheme_destroy(scheme);
+    hb_chain_rates_destroy(&rates);
     hb_problem_destroy(problem);
     hb_context_destroy(context);
     return most;
@@ -126,25 +125,22 @@ static void cycles_come_to_the_null_vector(void **state)
     const double low[3] = {-3, -3.2, -2.8}, high[3] = {3.1, 3, 3}, bulk[3] = {0, 0, 0};
     hb_problem *problem = make_problem(context, "-x + y - x*z^2, -y - x, -z + 0.3*x - z^3",
                                        "1, 0.3*sin(y), 0; 0, 1, 0.2; 0.2*cos(x), 0, 0.8", NULL);
-    hb_scheme *scheme;
     hb_mesh mesh;
     hb_chain_rates rates;
     hb_chain_hints hints = {.raised = INFINITY};
     double left;
     hb_mesh_set(&mesh, 3, cells, low, high);
     double *v = malloc(mesh.size * sizeof *v), *w = malloc(mesh.size * sizeof *w);
-    assert_ok(context, hb_scheme_create(context, problem, &mesh, &scheme));
-    assert_ok(context, hb_chain_rates_create(context, scheme, &hints, &rates));
-    assert_ok(context, hb_null_vector_of(context, &mesh, &rates, bulk, v));
+    assert_ok(context, hb_chain_rates_create(context, problem, &mesh, 0, &hints, &rates));
+    assert_ok(context, hb_null_vector(&mesh, &rates, bulk, v, NULL));
     for (size_t i = 0; i < mesh.size; i++) w[i] = 0.5 * v[i] + 0.1 * jitter((int)i);
-    assert_ok(context, hb_chain_levels(context, &mesh, &rates, w, &left));
+    assert_ok(context, hb_chain_levels(&mesh, &rates, w, &left));
     assert_true(left <= 1e-7);
     for (size_t i = 0; i < mesh.size; i++)
         if (v[i] > -14) assert_near(w[i], v[i], 10 * left);
     free(v);
     free(w);
     hb_chain_rates_destroy(&rates);
-    hb_scheme_destroy(scheme);
     hb_problem_destroy(problem);
     hb_context_destroy(context);
 }

@@ -1,16 +1,17 @@
-/* The stationary law of a Markov chain on a mesh, by aggregation.
+/* The stationary distribution of a Markov chain on a mesh, by aggregation.
  *
- * p_j sum_k q_jk = sum_i p_i q_ij. Sweeps over the nodes, p_j = sum_i p_i q_ij/sum_k q_jk with what is there already (Gauss
- * and Seidel), take away what changes from node to node. What is smooth is left to a chain of blocks I of two nodes along each
- * axis, Q_IJ = sum p_i q_ij/P_I over i in I and j in J, P_I = sum p_i, which has the law of the blocks when p has that
- * of the nodes: it is solved the same way, from P, and p_i is multiplied by the change of its block. The smallest chain is
- * solved by elimination (null_vector.c). All numbers stay positive (G. Horton, S. T. Leutenegger, ACM SIGMETRICS 22, 1994).
+ * p_j sum_k q_jk = sum_i p_i q_ij. Sweeps over the nodes, p_j = sum_i p_i q_ij/sum_k q_jk with what
+ * is there already (Gauss and Seidel), take away what changes from node to node. What is smooth is
+ * left to a chain of blocks I of two nodes along each axis, Q_IJ = sum p_i q_ij/P_I over i in I and
+ * j in J, P_I = sum p_i, which has the distribution of the blocks when p has that of the nodes: it
+ * is solved likewise, from P, and p_i is multiplied by the change of its block. The smallest chain
+ * is solved by elimination (null_vector.c). All numbers stay positive (G. Horton, S. T.
+ * Leutenegger, ACM SIGMETRICS 22, 1994).
  *
  * Must reproduce: the null vector by elimination, to TOLERANCE. */
-#include "grid/chain_levels.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "grid/null_vector.h"
+#include "chain/null_vector.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,8 +20,8 @@ enum { MOST_LEVELS = 10, SMALLEST = 2500, SWEEPS = 2, VISITS = 2, MOST_CYCLES = 
 
 static const double TOLERANCE = 1e-7; /* of ln u, where cycles end */
 static const double MOST_LEFT = 1e-3;
-static const double LEAST = 1e-290; /* of the largest p: none is 0 */
-static const double BULK = 14;      /* of ln u below its maximum, where changes count */
+static const double LEAST = 1e-290;  /* of the largest p: none is 0 */
+static const double CORE_DEPTH = 14; /* of ln u below its maximum, where changes count */
 
 typedef struct level {
     hb_mesh mesh; /* of blocks: numbered, without places */
@@ -36,14 +37,14 @@ typedef struct levels {
     int count;
 } levels;
 
-static long step_of(const hb_mesh *mesh, const int *offset)
+static long level_step(const hb_mesh *mesh, const int *offset)
 {
     long step = 0;
     for (int a = 0; a < mesh->dim; a++) step += offset[a] * (long)hb_mesh_stride(mesh, a);
     return step;
 }
 
-static void places_of(const hb_mesh *mesh, size_t node, int *k)
+static void level_indices(const hb_mesh *mesh, size_t node, int *k)
 {
     for (int a = mesh->dim - 1; a >= 0; a--) {
         k[a] = (int)(node % (size_t)mesh->nodes[a]);
@@ -51,21 +52,30 @@ static void places_of(const hb_mesh *mesh, size_t node, int *k)
     }
 }
 
-static size_t block_of(const hb_mesh *fine, const hb_mesh *blocks, size_t node)
+static double level_cell(const hb_mesh *mesh, size_t i)
+{
+    int k[3];
+    double cell = 1;
+    level_indices(mesh, i, k);
+    for (int a = 0; a < mesh->dim; a++) cell *= hb_mesh_cell(mesh, a, k[a]);
+    return cell;
+}
+
+static size_t level_block(const hb_mesh *fine, const hb_mesh *blocks, size_t node)
 {
     int k[3];
     size_t block = 0;
-    places_of(fine, node, k);
+    level_indices(fine, node, k);
     for (int a = 0; a < fine->dim; a++) block += (size_t)(k[a] / 2) * hb_mesh_stride(blocks, a);
     return block;
 }
 
 /* out[j] = sum_k q_jk */
-static void find_out(level *l)
+static void level_find_out(level *l)
 {
     memset(l->out, 0, l->mesh.size * sizeof(double));
     for (int k = 0; k < l->chain->count; k++) {
-        const long step = step_of(&l->mesh, l->chain->offset[k]);
+        const long step = level_step(&l->mesh, l->chain->offset[k]);
         const double *up = l->chain->up[k], *down = l->chain->down[k];
         for (size_t i = 0; i < l->mesh.size; i++) {
             if (!(up[i] + down[i] > 0)) continue;
@@ -75,7 +85,7 @@ static void find_out(level *l)
     }
 }
 
-static void update_node(level *l, const long *steps, size_t i)
+static void level_update_node(level *l, const long *steps, size_t i)
 {
     double sum = 0;
     for (int k = 0; k < l->chain->count; k++) {
@@ -89,121 +99,107 @@ static void update_node(level *l, const long *steps, size_t i)
 }
 
 /* Upward and downward in turn. */
-static void smooth(level *l)
+static void level_smooth(level *l)
 {
     long steps[HB_CHAIN_DIRECTIONS];
-    for (int k = 0; k < l->chain->count; k++) steps[k] = step_of(&l->mesh, l->chain->offset[k]);
+    for (int k = 0; k < l->chain->count; k++) steps[k] = level_step(&l->mesh, l->chain->offset[k]);
     for (int sweep = 0; sweep < SWEEPS; sweep++)
         for (size_t i = 0; i < l->mesh.size; i++)
-            update_node(l, steps, sweep % 2 ? l->mesh.size - 1 - i : i);
+            level_update_node(l, steps, sweep % 2 ? l->mesh.size - 1 - i : i);
 }
 
-static void normalise(level *l)
+static void level_normalise(level *l)
 {
     double most = 0;
     for (size_t i = 0; i < l->mesh.size; i++) most = fmax(most, l->p[i]);
     for (size_t i = 0; i < l->mesh.size; i++) l->p[i] = fmax(l->p[i] / most, LEAST);
 }
 
-/* ---- blocks ----------------------------------------------------------------------------------- */
-
-static hb_status find_direction(hb_chain_rates *rates, const hb_mesh *mesh, const int *offset,
-                                int *k)
-{
-    for (*k = 0; *k < rates->count; (*k)++)
-        if (!memcmp(rates->offset[*k], offset, sizeof rates->offset[0])) return HB_OK;
-    return hb_chain_rates_add(rates, mesh, offset);
-}
+/* ---- blocks ---- */
 
 /* Adds the flows of one fine direction to those of blocks; of an edge from node i. */
-static hb_status add_edge(const level *fine, level *blocks, int direction, size_t i)
+static hb_status level_add_edge(const level *fine, level *blocks, int direction, size_t i)
 {
     const double up = fine->chain->up[direction][i], down = fine->chain->down[direction][i];
-    const size_t j = i + (size_t)step_of(&fine->mesh, fine->chain->offset[direction]);
+    const size_t j = i + (size_t)level_step(&fine->mesh, fine->chain->offset[direction]);
     int from[3], to[3], offset[3] = {0}, sign = 0, k;
     if (!(up + down > 0)) return HB_OK;
-    places_of(&fine->mesh, i, from);
-    places_of(&fine->mesh, j, to);
+    level_indices(&fine->mesh, i, from);
+    level_indices(&fine->mesh, j, to);
     for (int a = 0; a < fine->mesh.dim; a++) {
         offset[a] = to[a] / 2 - from[a] / 2;
         if (!sign) sign = offset[a];
     }
     if (!sign) return HB_OK; /* within a block */
     for (int a = 0; a < 3; a++) offset[a] = sign > 0 ? offset[a] : -offset[a];
-    HB_TRY(find_direction(&blocks->rates, &blocks->mesh, offset, &k));
-    const size_t I = block_of(&fine->mesh, &blocks->mesh, i);
-    const size_t J = block_of(&fine->mesh, &blocks->mesh, j), lower = sign > 0 ? I : J;
+    HB_TRY(hb_chain_rates_direction(&blocks->rates, &blocks->mesh, offset, &k));
+    const size_t I = level_block(&fine->mesh, &blocks->mesh, i);
+    const size_t J = level_block(&fine->mesh, &blocks->mesh, j), lower = sign > 0 ? I : J;
     const double forth = fine->p[i] * up / blocks->p[I], back = fine->p[j] * down / blocks->p[J];
     blocks->rates.up[k][lower] += sign > 0 ? forth : back;
     blocks->rates.down[k][lower] += sign > 0 ? back : forth;
     return HB_OK;
 }
 
-static hb_status make_blocks(const level *fine, level *blocks)
+static hb_status level_make_blocks(const level *fine, level *blocks)
 {
     const size_t size = blocks->mesh.size;
     memset(blocks->p, 0, size * sizeof(double));
     for (size_t i = 0; i < fine->mesh.size; i++)
-        blocks->p[block_of(&fine->mesh, &blocks->mesh, i)] += fine->p[i];
+        blocks->p[level_block(&fine->mesh, &blocks->mesh, i)] += fine->p[i];
     for (int k = 0; k < blocks->rates.count; k++)
         memset(blocks->rates.up[k], 0, 2 * size * sizeof(double));
     for (int k = 0; k < fine->chain->count; k++)
-        for (size_t i = 0; i < fine->mesh.size; i++) HB_TRY(add_edge(fine, blocks, k, i));
+        for (size_t i = 0; i < fine->mesh.size; i++) HB_TRY(level_add_edge(fine, blocks, k, i));
     memcpy(blocks->before, blocks->p, size * sizeof(double));
     return HB_OK;
 }
 
-/* ---- cycles ----------------------------------------------------------------------------------- */
+/* ---- cycles ---- */
 
-static hb_status eliminate(hb_context *context, level *l)
+static hb_status level_eliminate(level *l)
 {
-    double bulk[3];
+    double core[3];
     size_t top = 0;
     for (size_t i = 1; i < l->mesh.size; i++) top = l->p[i] > l->p[top] ? i : top;
-    hb_mesh_point(&l->mesh, top, bulk);
-    HB_TRY(hb_null_vector_of(context, &l->mesh, l->chain, bulk, l->out));
-    for (size_t i = 0; i < l->mesh.size; i++) {
-        int k[3];
-        double cell = 1;
-        places_of(&l->mesh, i, k);
-        for (int a = 0; a < l->mesh.dim; a++) cell *= hb_mesh_cell(&l->mesh, a, k[a]);
-        l->p[i] = exp(l->out[i]) * cell;
-    }
-    normalise(l);
+    hb_mesh_point(&l->mesh, top, core);
+    HB_TRY(hb_null_vector(&l->mesh, l->chain, core, l->out, NULL));
+    for (size_t i = 0; i < l->mesh.size; i++) l->p[i] = exp(l->out[i]) * level_cell(&l->mesh, i);
+    level_normalise(l);
     return HB_OK;
 }
 
 /* p of level n, by itself and the coarser ones. */
-static hb_status cycle(levels *s, int n)
+static hb_status levels_cycle(levels *s, int n)
 {
     level *l = &s->at[n], *blocks = l + 1;
-    if (n + 1 == s->count) return eliminate(s->context, l);
-    find_out(l);
+    if (n + 1 == s->count) return level_eliminate(l);
+    level_find_out(l);
     for (int visit = 0; visit < (n > 0 ? VISITS : 1); visit++) {
-        smooth(l);
-        HB_TRY(make_blocks(l, blocks));
-        HB_TRY(cycle(s, n + 1));
+        level_smooth(l);
+        HB_TRY(level_make_blocks(l, blocks));
+        HB_TRY(levels_cycle(s, n + 1));
         for (size_t i = 0; i < l->mesh.size; i++) {
-            const size_t I = block_of(&l->mesh, &blocks->mesh, i);
+            const size_t I = level_block(&l->mesh, &blocks->mesh, i);
             l->p[i] *= blocks->p[I] / blocks->before[I];
         }
-        smooth(l);
-        normalise(l);
+        level_smooth(l);
+        level_normalise(l);
     }
     return HB_OK;
 }
 
 /* The largest change of ln p since before[] where there is mass. */
-static double change(const level *l, const double *before)
+static double level_change(const level *l, const double *before)
 {
-    const double least = exp(-BULK);
+    const double least = exp(-CORE_DEPTH);
     double most = 0;
     for (size_t i = 0; i < l->mesh.size; i++)
         if (l->p[i] > least) most = fmax(most, fabs(log(l->p[i] / before[i])));
     return most;
 }
 
-static hb_status iterate(levels *s, double *left)
+static hb_status levels_iterate(levels *s, double *left)
 {
     level *l = &s->at[0];
     double last = INFINITY, ratio = 1;
@@ -211,8 +207,8 @@ static hb_status iterate(levels *s, double *left)
     for (int k = 0; k<MOST_CYCLES && * left> TOLERANCE; k++) {
         memcpy(l->before, l->p, l->mesh.size * sizeof(double));
         HB_TRY(hb_progress(s->context, "stationary grid", k, MOST_CYCLES));
-        HB_TRY(cycle(s, 0));
-        const double now = change(l, l->before);
+        HB_TRY(levels_cycle(s, 0));
+        const double now = level_change(l, l->before);
         ratio = k > 0 ? fmax(0.5 * ratio, fmin(now / last, 1)) : 1;
         *left = ratio < 1 ? now * ratio / (1 - ratio) : INFINITY;
         last = now;
@@ -223,9 +219,9 @@ static hb_status iterate(levels *s, double *left)
     return HB_OK;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
-static hb_status add_level(levels *s, const hb_mesh *mesh, const hb_chain_rates *chain)
+static hb_status levels_add(levels *s, const hb_mesh *mesh, const hb_chain_rates *chain)
 {
     level *l = &s->at[s->count++];
     l->mesh = *mesh;
@@ -235,9 +231,9 @@ static hb_status add_level(levels *s, const hb_mesh *mesh, const hb_chain_rates 
                         HB_ARRAY(l->out, mesh->size), HB_ARRAY(l->before, mesh->size));
 }
 
-static hb_status add_levels(levels *s, const hb_mesh *mesh, const hb_chain_rates *rates)
+static hb_status levels_add_all(levels *s, const hb_mesh *mesh, const hb_chain_rates *rates)
 {
-    HB_TRY(add_level(s, mesh, rates));
+    HB_TRY(levels_add(s, mesh, rates));
     while (s->at[s->count - 1].mesh.size > SMALLEST && s->count < MOST_LEVELS) {
         hb_mesh blocks;
         int cells[3];
@@ -248,35 +244,24 @@ static hb_status add_levels(levels *s, const hb_mesh *mesh, const hb_chain_rates
             high[a] = cells[a];
         }
         hb_mesh_set(&blocks, mesh->dim, cells, low, high);
-        HB_TRY(add_level(s, &blocks, NULL));
+        HB_TRY(levels_add(s, &blocks, NULL));
     }
     return HB_OK;
 }
 
-static double cell_of(const hb_mesh *mesh, size_t i)
+hb_status hb_chain_levels(const hb_mesh *mesh, const hb_chain_rates *rates, double *v, double *left)
 {
-    int k[3];
-    double cell = 1;
-    places_of(mesh, i, k);
-    for (int a = 0; a < mesh->dim; a++) cell *= hb_mesh_cell(mesh, a, k[a]);
-    return cell;
-}
-
-hb_status hb_chain_levels(hb_context *context, const hb_mesh *mesh, const hb_chain_rates *rates,
-                          double *v, double *left)
-{
-    levels s = {.context = context};
-    double top = -INFINITY;
-    hb_status status = add_levels(&s, mesh, rates);
-    for (size_t i = 0; i < mesh->size; i++) top = fmax(top, v[i]);
+    levels s = {.context = rates->context};
+    const double top = hb_mesh_top(mesh, v);
+    hb_status status = levels_add_all(&s, mesh, rates);
     for (size_t i = 0; i < mesh->size && status == HB_OK; i++)
-        s.at[0].p[i] = exp(v[i] - top) * cell_of(mesh, i);
+        s.at[0].p[i] = exp(v[i] - top) * level_cell(mesh, i);
     if (status == HB_OK) {
-        normalise(&s.at[0]);
-        status = iterate(&s, left);
+        level_normalise(&s.at[0]);
+        status = levels_iterate(&s, left);
     }
     if (status == HB_OK) {
-        for (size_t i = 0; i < mesh->size; i++) v[i] = log(s.at[0].p[i] / cell_of(mesh, i));
+        for (size_t i = 0; i < mesh->size; i++) v[i] = log(s.at[0].p[i] / level_cell(mesh, i));
         const double mass = hb_mesh_log_mass(mesh, v);
         for (size_t i = 0; i < mesh->size; i++) v[i] -= mass;
     }

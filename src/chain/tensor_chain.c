@@ -1,26 +1,23 @@
 /* The Markov chain of a tensor D(x) on an even mesh.
  *
- * div(D grad u - b u), b = f - div D. In units of the spacings, M_ab = D_ab/(h_a h_b) at a node is a sum of squares of whole
- * directions e with weights w_e >= 0 (selling.c). D grad u is then sum_e w_e e (slope of u along e), and with W = D^-1 b
- * b = D W is sum_e w_e e (W along e): the operator is one of lines in the directions e. On the edge from node i to
- * j = i + e, with w the mean of its ends and z the integral of W along it (two Gauss points), the fitted flux is
- *     w (B(-z) u_i - B(z) u_j),    B(z) = z/(exp(z) - 1),
- * which is positive, conserves the mass, and is 0 where u = exp(int W): a density without currents is exact but
- * for the quadrature, for any D. The error is even in h. Directions that leave the box are left out: its walls let nothing
- * through. In a corner all of them may leave it, so that neighbours along the axes are linked by at least LINK of M_aa.
- * Lines of one dimension need no even spacing.
- *
- * Where D hardly reaches some direction, or is very uneven along slanted axes, directions would become long or none
- * would do: beyond MOST_REACH nodes D is raised by a part of its trace. Where the density is known to be below e^-DEEP of its
- * maximum, the diagonal of M is raised until neighbours suffice. The least depth at which that was done is
- * told: what it does higher up is counted like that of a wall (tensor_doubt.c).
- *
- * A number to reproduce: D = 1/2, f = -x in d = 1: p_j/p_i = exp(x_i^2 - x_j^2). */
+ * div(D grad u - b u), b = f - div D. In units of the spacings, M_ab = D_ab/(h_a h_b) at a node is
+ * a sum of squares of integer directions e with weights w_e >= 0 (selling.c), so that the operator
+ * is one of lines in the directions e. On the edge from i to j = i + e, with w the mean of its ends
+ * and z the integral of W = D^-1 b along it (two Gauss points), the fitted flux is
+ *     w (B(-z) u_i - B(z) u_j),    B(z) = z/(exp(z) - 1):
+ * positive, conserving, even in h, and 0 where u = exp(int W). Directions that leave the box are
+ * left out; neighbours along the axes are linked by at least LINK of M_aa. In one dimension
+ * spacing may vary. Where D hardly reaches some direction, directions would become long: beyond
+ * MOST_REACH nodes D is raised by a part of its trace, and where the density is below e^-DEEP of
+ * its maximum the diagonal of M until neighbours suffice. The least depth of that is told, and
+ * counts like a boundary (stationary_solve.c). A number to reproduce: D = 1/2, f = -x in d = 1:
+ * p_j/p_i = exp(x_i^2 - x_j^2). */
 #include "base/context.h"
 #include "base/memory.h"
-#include "grid/chain_rates.h"
-#include "grid/selling.h"
+#include "chain/chain_rates.h"
+#include "grid/fitted_scheme.h"
 #include "problem/noise.h"
+#include "problem/problem_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,30 +41,30 @@ typedef struct tensor_chain {
     hb_chain_hints *hints;
     size_t d;
     double least[3];             /* of M_aa */
-    double share[9];             /* selling.h; by pair of axes */
-    int reduced;                 /* in space: all nodes by Selling's reduction */
+    double part[9];              /* selling.h; by pair of axes */
+    int reduced;                 /* for d = 3: all nodes by Selling's reduction */
     double *M;                   // (size, d, d)
     double *weight;              // (size, HB_SELLING_MOST)
-    unsigned char *way;          // (size, HB_SELLING_MOST) the direction of a weight
-    unsigned char *ways;         // (size) how many
+    unsigned char *index;        // (size, HB_SELLING_MOST) the direction of a weight
+    unsigned char *count;        // (size) how many
     double *along;               // (size) weights of one direction
     double *x, *D, *f, *div, *z; // (2 BATCH, ..)
     size_t *edge;                // (BATCH) nodes of the edges at hand
 } tensor_chain;
 
-/* ---- weights at the nodes --------------------------------------------------------------------- */
+/* ---- weights at the nodes ---- */
 
-static hb_status refuse(const tensor_chain *c, const double *x)
+static hb_status tensor_refuse(const tensor_chain *c, const double *x)
 {
-    char text[100];
+    char text[HB_POINT_TEXT];
     return hb_fail(c->context, HB_ERROR_ARGUMENT,
                    "time is inf, but at x = %s the noise is not finite or there is none; give a "
                    "long finite time, with the method grid",
-                   hb_mesh_place_text(c->mesh->dim, x, sizeof text, text));
+                   hb_point_text(c->mesh->dim, x, text));
 }
 
 /* b becomes M^-1 b, by elimination; 0: M is not positive. */
-static int divide(size_t d, double *M, double *b)
+static int tensor_divide(size_t d, double *M, double *b)
 {
     for (size_t k = 0; k < d; k++) {
         if (!(M[k * d + k] > 0) || !isfinite(M[k * d + k])) return 0;
@@ -85,38 +82,35 @@ static int divide(size_t d, double *M, double *b)
 }
 
 /* The depth at the nearest node of the mesh where it is known; 0 where nothing is. */
-static double depth_at(const tensor_chain *c, const double *x)
+static double tensor_depth(const tensor_chain *c, const double *x)
 {
     const hb_mesh *known = c->hints->mesh;
-    size_t node = 0;
-    for (int a = 0; known && a < known->dim; a++)
-        node += (size_t)(hb_mesh_position(known, a, x[a]) + 0.5) * hb_mesh_stride(known, a);
-    return known ? c->hints->depth[node] : 0;
+    return known ? c->hints->depth[hb_mesh_nearest(known, x)] : 0;
 }
 
-static void tell(tensor_chain *c, const double *x, double depth)
+static void tensor_tell(tensor_chain *c, const double *x, double depth)
 {
     if (!(depth < c->hints->raised)) return;
     c->hints->raised = depth;
     memcpy(c->hints->place, x, c->d * sizeof *x);
 }
 
-static double row_sum(size_t d, const double *M, size_t a)
+static double tensor_row_sum(size_t d, const double *M, size_t a)
 {
     double sum = 0;
     for (size_t b = 0; b < d; b++) sum += b == a ? 0 : fabs(M[a * d + b]);
     return sum;
 }
 
-static int is_dominant(size_t d, const double *M)
+static int tensor_is_dominant(size_t d, const double *M)
 {
     for (size_t a = 0; a < d; a++)
-        if (!(M[a * d + a] >= DOMINANT * row_sum(d, M, a))) return 0;
+        if (!(M[a * d + a] >= DOMINANT * tensor_row_sum(d, M, a))) return 0;
     return 1;
 }
 
 /* Whether directions of at most MOST_REACH nodes do. */
-static int is_near(int dim, const double *M)
+static int tensor_is_near(int dim, const double *M)
 {
     hb_selling s;
     if (!hb_selling_reduce(dim, M, &s)) return 0;
@@ -126,15 +120,15 @@ static int is_near(int dim, const double *M)
     return 1;
 }
 
-static int is_positive(size_t d, const double *M)
+static int tensor_is_positive(size_t d, const double *M)
 {
-    double copy[9], none[3] = {0};
+    double copy[9] = {0}, none[3] = {0};
     memcpy(copy, M, d * d * sizeof *M);
-    return divide(d, copy, none);
+    return tensor_divide(d, copy, none);
 }
 
 /* M of D at x, raised where it has to be. */
-static void raise_tensor(tensor_chain *c, const double *x, double *M)
+static void tensor_raise(tensor_chain *c, const double *x, double *M)
 {
     const size_t d = c->d;
     int raised = 0;
@@ -143,36 +137,37 @@ static void raise_tensor(tensor_chain *c, const double *x, double *M)
             M[a * d + a] = c->least[a];
             raised = 1;
         }
-    if (!raised && is_dominant(d, M)) return;
-    const double depth = depth_at(c, x);
+    if (!raised && tensor_is_dominant(d, M)) return;
+    const double depth = tensor_depth(c, x);
     if (depth > DEEP) {
         for (size_t a = 0; a < d; a++)
-            M[a * d + a] = fmax(M[a * d + a], DOMINANT * row_sum(d, M, a));
+            M[a * d + a] = fmax(M[a * d + a], DOMINANT * tensor_row_sum(d, M, a));
         raised = 1;
     }
     double trace = 0;
     for (size_t a = 0; a < d; a++) trace += M[a * d + a];
-    for (double part = FIRST_RAISE; !is_positive(d, M) || !is_near((int)d, M); part *= RAISE) {
+    for (double part = FIRST_RAISE; !tensor_is_positive(d, M) || !tensor_is_near((int)d, M);
+         part *= RAISE) {
         for (size_t a = 0; a < d; a++) M[a * d + a] += part * trace;
         raised = 1;
     }
-    if (raised) tell(c, x, depth);
+    if (raised) tensor_tell(c, x, depth);
 }
 
 /* M of D[count][d][d] at x[count][d], in place. */
-static hb_status scale(const tensor_chain *c, size_t count, const double *x, double *D)
+static hb_status tensor_scale(const tensor_chain *c, size_t count, const double *x, double *D)
 {
     const size_t d = c->d;
     for (size_t k = 0; k < count * d * d; k++) {
         const size_t i = k / (d * d), a = k / d % d, b = k % d;
         D[k] /= c->mesh->h[a] * c->mesh->h[b];
-        if (!isfinite(D[k])) return refuse(c, x + i * d);
+        if (!isfinite(D[k])) return tensor_refuse(c, x + i * d);
     }
     return HB_OK;
 }
 
 /* Noise that falls to a part of what its neighbours have vanishes in between. */
-static void look_for_zeros(tensor_chain *c)
+static void tensor_look_for_zeros(tensor_chain *c)
 {
     const size_t d = c->d;
     for (size_t i = 0; i < c->mesh->size && c->hints->fine; i++)
@@ -186,12 +181,12 @@ static void look_for_zeros(tensor_chain *c)
             }
             if (fmin(here, there) >= VANISHING * fmax(here, there)) continue;
             hb_mesh_point(c->mesh, i, x);
-            tell(c, x, depth_at(c, x));
+            tensor_tell(c, x, tensor_depth(c, x));
         }
 }
 
 /* M at all nodes. */
-static hb_status read_tensor(tensor_chain *c)
+static hb_status tensor_read(tensor_chain *c)
 {
     const size_t d = c->d, size = c->mesh->size;
     for (size_t first = 0; first < size; first += BATCH) {
@@ -199,96 +194,91 @@ static hb_status read_tensor(tensor_chain *c)
         for (size_t i = 0; i < count; i++) hb_mesh_point(c->mesh, first + i, c->x + i * d);
         double *M = c->M + first * d * d;
         HB_TRY(hb_problem_diffusion(c->context, c->problem, count, c->x, 0, M, NULL));
-        HB_TRY(scale(c, count, c->x, M));
+        HB_TRY(tensor_scale(c, count, c->x, M));
         for (size_t k = 0; k < count * d; k++)
             c->least[k % d] = fmax(c->least[k % d], LEAST * M[k / d * d * d + k % d * (d + 1)]);
     }
-    look_for_zeros(c);
+    tensor_look_for_zeros(c);
     for (size_t i = 0; i < size; i++) {
         double x[3];
         hb_mesh_point(c->mesh, i, x);
         for (size_t a = 0; a < d; a++)
-            if (!(c->least[a] > 0)) return refuse(c, x);
-        raise_tensor(c, x, c->M + i * d * d);
+            if (!(c->least[a] > 0)) return tensor_refuse(c, x);
+        tensor_raise(c, x, c->M + i * d * d);
     }
     return HB_OK;
 }
 
 /* How much of the diagonals is there in any case: as much as M has of them somewhere. */
-static void choose_shares(tensor_chain *c)
+static void tensor_choose_parts(tensor_chain *c)
 {
     for (size_t i = 0; i < c->mesh->size; i++)
         for (size_t a = 0; a < c->d; a++)
             for (size_t b = a + 1; b < c->d; b++) {
                 const double part =
                     hb_selling_part((int)c->d, c->M + i * c->d * c->d, (int)a, (int)b);
-                c->share[a * c->d + b] = fmin(1, fmax(c->share[a * c->d + b], part));
+                c->part[a * c->d + b] = fmin(1, fmax(c->part[a * c->d + b], part));
             }
 }
 
-static hb_status find_direction(tensor_chain *c, const int *offset, int *k)
+static hb_status tensor_keep_weights(tensor_chain *c, size_t node, const hb_selling *s)
 {
-    for (*k = 0; *k < c->out->count; (*k)++)
-        if (!memcmp(c->out->offset[*k], offset, sizeof c->out->offset[0])) return HB_OK;
-    return hb_chain_rates_add(c->out, c->mesh, offset);
-}
-
-static hb_status keep_weights(tensor_chain *c, size_t node, const hb_selling *s)
-{
-    c->ways[node] = (unsigned char)s->count;
+    c->count[node] = (unsigned char)s->count;
     for (int l = 0; l < s->count; l++) {
         int k;
-        HB_TRY(find_direction(c, s->offset[l], &k));
-        c->way[node * HB_SELLING_MOST + (size_t)l] = (unsigned char)k;
+        HB_TRY(hb_chain_rates_direction(c->out, c->mesh, s->offset[l], &k));
+        c->index[node * HB_SELLING_MOST + (size_t)l] = (unsigned char)k;
         c->weight[node * HB_SELLING_MOST + (size_t)l] = s->weight[l];
     }
     return HB_OK;
 }
 
 /* The axis of a direction that is one; -1: it is slanted. */
-static int axis_of(const int *offset)
+static int tensor_axis(const int *offset)
 {
     const int reach = abs(offset[0]) + abs(offset[1]) + abs(offset[2]);
     return reach != 1 ? -1 : offset[0] ? 0 : offset[1] ? 1 : 2;
 }
 
 /* The weight of direction k at a node where the tensor has none. */
-static double link_weight(const tensor_chain *c, int k, size_t node)
+static double tensor_link(const tensor_chain *c, int k, size_t node)
 {
-    const int a = axis_of(c->out->offset[k]);
+    const int a = tensor_axis(c->out->offset[k]);
     return a < 0 ? 0 : LINK * c->M[node * c->d * c->d + (size_t)a * (c->d + 1)];
 }
 
-static hb_status weigh(tensor_chain *c)
+static hb_status tensor_weigh(tensor_chain *c)
 {
     const int dim = c->mesh->dim;
     hb_selling s;
     for (int a = 0; a < dim; a++) {
         int k, axis[3] = {0};
         axis[a] = 1;
-        HB_TRY(find_direction(c, axis, &k));
+        HB_TRY(hb_chain_rates_direction(c->out, c->mesh, axis, &k));
     }
     for (size_t i = 0; i < c->mesh->size && dim == 3 && !c->reduced; i++)
-        c->reduced = !hb_selling_pairs(dim, c->M + i * c->d * c->d, c->share, &s);
+        c->reduced = !hb_selling_pairs(dim, c->M + i * c->d * c->d, c->part, &s);
     for (size_t i = 0; i < c->mesh->size; i++) {
         const double *M = c->M + i * c->d * c->d;
-        if (c->reduced || !hb_selling_pairs(dim, M, c->share, &s)) {
+        if (c->reduced || !hb_selling_pairs(dim, M, c->part, &s)) {
             c->hints->uneven = 1;
             if (!hb_selling_reduce(dim, M, &s)) {
                 double x[3];
                 hb_mesh_point(c->mesh, i, x);
-                return refuse(c, x);
+                return tensor_refuse(c, x);
             }
         }
-        HB_TRY(keep_weights(c, i, &s));
+        HB_TRY(tensor_keep_weights(c, i, &s));
     }
     return HB_OK;
 }
 
-/* ---- rates of the edges ----------------------------------------------------------------------- */
+/* ---- rates of the edges ---- */
 
-/* The node at the upper end of the edge, and the part of a face that its cells share; 0: it is outside. */
-static int upper_end(const hb_mesh *mesh, const int *offset, size_t node, size_t *to, double *face)
+/* The node at the upper end of the edge, and the part of a face that its cells share; 0: it is
+ * outside. */
+static int tensor_upper_end(const hb_mesh *mesh, const int *offset, size_t node, size_t *to,
+                            double *face)
 {
     size_t rest = node;
     *to = node;
@@ -305,95 +295,83 @@ static int upper_end(const hb_mesh *mesh, const int *offset, size_t node, size_t
     return 1;
 }
 
-static double volume(const hb_mesh *mesh, size_t node)
-{
-    double cell = 1;
-    for (int a = mesh->dim - 1; a >= 0; a--) {
-        const size_t n = (size_t)mesh->nodes[a];
-        cell *= hb_mesh_cell(mesh, a, (int)(node % n));
-        node /= n;
-    }
-    return cell;
-}
-
 /* z[count]: the integral of D^-1 b along the edges. */
-static hb_status integrate(tensor_chain *c, const int *offset, size_t count)
+static hb_status tensor_integrate(tensor_chain *c, const int *offset, size_t count)
 {
-    static const double place[2] = {0.21132486540518711775, 0.78867513459481288225};
     const size_t d = c->d;
-    const double span = 1 / (place[1] - place[0]);
+    const double span = 1 / (hb_mesh_gauss[1] - hb_mesh_gauss[0]);
     for (size_t e = 0; e < count; e++) {
         double from[3], to[3], face;
         size_t upper;
-        upper_end(c->mesh, offset, c->edge[e], &upper, &face);
+        tensor_upper_end(c->mesh, offset, c->edge[e], &upper, &face);
         hb_mesh_point(c->mesh, c->edge[e], from);
         hb_mesh_point(c->mesh, upper, to);
         for (size_t k = 0; k < 2 * d; k++)
-            c->x[2 * d * e + k] = from[k % d] + place[k / d] * (to[k % d] - from[k % d]);
+            c->x[2 * d * e + k] = from[k % d] + hb_mesh_gauss[k / d] * (to[k % d] - from[k % d]);
         c->z[e] = 0;
     }
     HB_TRY(hb_problem_drift(c->context, c->problem, 2 * count, c->x, 0, c->f, NULL, NULL, NULL));
     HB_TRY(hb_problem_diffusion(c->context, c->problem, 2 * count, c->x, 0, c->D, c->div));
-    HB_TRY(scale(c, 2 * count, c->x, c->D));
+    HB_TRY(tensor_scale(c, 2 * count, c->x, c->D));
     for (size_t g = 0; g < 2 * count; g++) {
         double b[3], *M = c->D + g * d * d;
         const double *edge = c->x + g / 2 * 2 * d;
         for (size_t a = 0; a < d; a++) b[a] = (c->f[g * d + a] - c->div[g * d + a]) / c->mesh->h[a];
-        raise_tensor(c, c->x + g * d, M);
-        if (!divide(d, M, b)) return refuse(c, c->x + g * d);
+        tensor_raise(c, c->x + g * d, M);
+        if (!tensor_divide(d, M, b)) return tensor_refuse(c, c->x + g * d);
         for (size_t a = 0; a < d; a++)
             c->z[g / 2] += 0.5 * span * (edge[d + a] - edge[a]) / c->mesh->h[a] * b[a];
     }
     return HB_OK;
 }
 
-static hb_status edge_rates(tensor_chain *c, int k, size_t count)
+static hb_status tensor_edge_rates(tensor_chain *c, int k, size_t count)
 {
     const int *offset = c->out->offset[k];
-    HB_TRY(integrate(c, offset, count));
+    HB_TRY(tensor_integrate(c, offset, count));
     for (size_t e = 0; e < count; e++) {
         const size_t i = c->edge[e];
         size_t j;
         double face, plain, mirrored;
-        upper_end(c->mesh, offset, i, &j, &face);
+        tensor_upper_end(c->mesh, offset, i, &j, &face);
         const double weight = 0.5 * face * (c->along[i] + c->along[j]);
         const double z = fmin(fmax(c->z[e], -STEEPEST), STEEPEST), *x = c->x + 2 * e * c->d;
-        if (isnan(c->z[e])) return refuse(c, x);
-        const double link = link_weight(c, k, i) + link_weight(c, k, j);
-        if (z != c->z[e] && c->along[i] + c->along[j] > link) tell(c, x, depth_at(c, x));
+        if (isnan(c->z[e])) return tensor_refuse(c, x);
+        const double link = tensor_link(c, k, i) + tensor_link(c, k, j);
+        if (z != c->z[e] && c->along[i] + c->along[j] > link) tensor_tell(c, x, tensor_depth(c, x));
         hb_bernoulli(z, &plain, &mirrored);
-        c->out->up[k][i] = weight * mirrored / volume(c->mesh, i);
-        c->out->down[k][i] = weight * plain / volume(c->mesh, j);
+        c->out->up[k][i] = weight * mirrored / hb_mesh_volume(c->mesh, i);
+        c->out->down[k][i] = weight * plain / hb_mesh_volume(c->mesh, j);
     }
     return HB_OK;
 }
 
-static hb_status direction_rates(tensor_chain *c, int k)
+static hb_status tensor_direction_rates(tensor_chain *c, int k)
 {
     size_t count = 0;
-    for (size_t i = 0; i < c->mesh->size; i++) c->along[i] = link_weight(c, k, i);
+    for (size_t i = 0; i < c->mesh->size; i++) c->along[i] = tensor_link(c, k, i);
     for (size_t i = 0; i < c->mesh->size; i++)
-        for (size_t l = i * HB_SELLING_MOST; l < i * HB_SELLING_MOST + c->ways[i]; l++)
-            if (c->way[l] == k) c->along[i] = c->weight[l];
+        for (size_t l = i * HB_SELLING_MOST; l < i * HB_SELLING_MOST + c->count[i]; l++)
+            if (c->index[l] == k) c->along[i] = c->weight[l];
     for (size_t i = 0; i < c->mesh->size; i++) {
         size_t j;
         double face;
-        if (!upper_end(c->mesh, c->out->offset[k], i, &j, &face)) continue;
+        if (!tensor_upper_end(c->mesh, c->out->offset[k], i, &j, &face)) continue;
         if (!(c->along[i] + c->along[j] > 0)) continue;
         c->edge[count++] = i;
         if (count < BATCH) continue;
-        HB_TRY(edge_rates(c, k, count));
+        HB_TRY(tensor_edge_rates(c, k, count));
         count = 0;
     }
-    return count ? edge_rates(c, k, count) : HB_OK;
+    return count ? tensor_edge_rates(c, k, count) : HB_OK;
 }
 
-static hb_status fill(tensor_chain *c)
+static hb_status tensor_fill(tensor_chain *c)
 {
-    HB_TRY(read_tensor(c));
-    choose_shares(c);
-    HB_TRY(weigh(c));
-    for (int k = 0; k < c->out->count; k++) HB_TRY(direction_rates(c, k));
+    HB_TRY(tensor_read(c));
+    tensor_choose_parts(c);
+    HB_TRY(tensor_weigh(c));
+    for (int k = 0; k < c->out->count; k++) HB_TRY(tensor_direction_rates(c, k));
     return HB_OK;
 }
 
@@ -406,11 +384,11 @@ hb_status hb_tensor_chain_rates(hb_context *context, const hb_problem *problem, 
     hb_workspace work;
     HB_TRY(HB_WORKSPACE(
         context, &work, HB_ARRAY(c.M, size * d * d), HB_ARRAY(c.weight, size * HB_SELLING_MOST),
-        HB_ARRAY(c.way, size * HB_SELLING_MOST), HB_ARRAY(c.ways, size), HB_ARRAY(c.along, size),
+        HB_ARRAY(c.index, size * HB_SELLING_MOST), HB_ARRAY(c.count, size), HB_ARRAY(c.along, size),
         HB_ARRAY(c.x, 2 * BATCH * d), HB_ARRAY(c.D, 2 * BATCH * d * d),
         HB_ARRAY(c.f, 2 * BATCH * d), HB_ARRAY(c.div, 2 * BATCH * d), HB_ARRAY(c.z, BATCH),
         HB_ARRAY(c.edge, BATCH)));
-    const hb_status status = fill(&c);
+    const hb_status status = tensor_fill(&c);
     hb_workspace_destroy(&work);
     return status;
 }

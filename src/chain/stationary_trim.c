@@ -1,16 +1,18 @@
-/* The box of stationary_box.c is the hull of paths with more noise. Where the noise is a tensor that grows outward these go
- * far beyond what counts, and where it hardly reaches some direction a strong drift there may leave parts of the mesh
- * that nothing comes back from.
+/* The box of stationary_box.c is the hull of paths with more noise. Where the noise is a tensor
+ * that grows outward these go far beyond what counts, and where it hardly reaches some direction a
+ * strong drift there may leave parts of the mesh that nothing comes back from.
  *
- * On a mesh of few cells, which makes tails longer than they are, the null vector says where ln u is less than KEPT below
- * its maximum: the walls move there, and a cell farther out. That is done again, on the smaller box, until it
- * hardly moves. Where there is no null vector the walls move half of the way to the inner box.
+ * On a mesh of few cells, which makes tails longer than they are, the null vector says where ln u
+ * is less than KEPT below its maximum: the boundaries move there, and a cell farther out. That is
+ * done again, on the smaller box, until it hardly moves. Where there is no null vector the
+ * boundaries move half of the distance to the inner box.
  *
- * A number to reproduce: D = 1, f = -x, -y on [-40, 40]^2 is cut to about |x| = sqrt(2 KEPT) = 10 and a cell. */
-#include "grid/stationary_trim.h"
+ * A number to reproduce: D = 1, f = -x, -y on [-40, 40]^2 is cut to about |x| = sqrt(2 KEPT) =
+ * 10 and a cell. */
 #include "base/context.h"
 #include "base/memory.h"
-#include "grid/null_vector.h"
+#include "chain/null_vector.h"
+#include "chain/stationary.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,28 +33,27 @@ typedef struct trimming {
     double *v;
 } trimming;
 
-static hb_status find_vector(trimming *t, hb_mesh *mesh)
+static hb_status trim_find_vector(trimming *t, hb_mesh *mesh)
 {
     int cells[3];
-    double bulk[3];
-    hb_scheme *scheme;
+    double core[3];
+    hb_chain_rates rates;
     hb_chain_hints hints = {.raised = INFINITY};
     for (int a = 0; a < t->dim; a++) {
         cells[a] = CELLS[t->dim - 1];
-        bulk[a] = 0.5 * (t->box->inner_low[a] + t->box->inner_high[a]);
+        core[a] = 0.5 * (t->box->inner_low[a] + t->box->inner_high[a]);
     }
     hb_mesh_set(mesh, t->dim, cells, t->box->low, t->box->high);
-    HB_TRY(hb_scheme_create(t->context, t->problem, mesh, &scheme));
-    const hb_status status = hb_null_vector(t->context, scheme, &hints, bulk, t->v, NULL);
-    hb_scheme_destroy(scheme);
+    HB_TRY(hb_chain_rates_create(t->context, t->problem, mesh, 0, &hints, &rates));
+    const hb_status status = hb_null_vector(mesh, &rates, core, t->v, NULL);
+    hb_chain_rates_destroy(&rates);
     return status;
 }
 
 /* The hull of the nodes that are not too deep, and a cell more. */
-static void find_hull(const trimming *t, const hb_mesh *mesh, double *low, double *high)
+static void trim_find_hull(const trimming *t, const hb_mesh *mesh, double *low, double *high)
 {
-    double top = -INFINITY;
-    for (size_t i = 0; i < mesh->size; i++) top = fmax(top, t->v[i]);
+    const double top = hb_mesh_top(mesh, t->v);
     for (int a = 0; a < t->dim; a++) {
         low[a] = INFINITY;
         high[a] = -INFINITY;
@@ -68,8 +69,9 @@ static void find_hull(const trimming *t, const hb_mesh *mesh, double *low, doubl
     }
 }
 
-/* The walls move to the hull, but not outward and not beyond points; *least: the smallest part of a span that is left. */
-static void move_walls(const trimming *t, const double *low, const double *high, double *least)
+/* The boundaries move to the hull, but not outward and not beyond points; *least: the smallest part
+ * of a span that is left. */
+static void trim_move(const trimming *t, const double *low, const double *high, double *least)
 {
     const hb_grid_box before = *t->box;
     *least = 1;
@@ -88,26 +90,26 @@ static void move_walls(const trimming *t, const double *low, const double *high,
     }
 }
 
-static hb_status trim(trimming *t)
+static hb_status trim_run(trimming *t)
 {
     double least = 0;
     for (int round = 0; round < ROUNDS && least < STEADY; round++) {
         hb_mesh mesh;
         double low[3], high[3];
-        const hb_status status = find_vector(t, &mesh);
+        const hb_status status = trim_find_vector(t, &mesh);
         if (status != HB_OK && status != HB_ERROR_NUMERICAL) return status;
         for (int a = 0; a < t->dim; a++) {
             low[a] = 0.5 * (t->box->low[a] + t->box->inner_low[a]);
             high[a] = 0.5 * (t->box->high[a] + t->box->inner_high[a]);
         }
-        if (status == HB_OK) find_hull(t, &mesh, low, high);
-        move_walls(t, low, high, &least);
+        if (status == HB_OK) trim_find_hull(t, &mesh, low, high);
+        trim_move(t, low, high, &least);
     }
     return HB_OK;
 }
 
-hb_status hb_grid_box_trim(hb_context *context, const hb_problem *problem, size_t n_at,
-                           const double *at, hb_grid_box *box)
+hb_status hb_chain_trim(hb_context *context, const hb_problem *problem, size_t n_at,
+                        const double *at, hb_grid_box *box)
 {
     trimming t = {.context = context,
                   .problem = problem,
@@ -120,7 +122,7 @@ hb_status hb_grid_box_trim(hb_context *context, const hb_problem *problem, size_
     const double nodes = CELLS[t.dim - 1] + 1;
     HB_TRY(hb_allocate(context, (size_t)pow(nodes, t.dim), sizeof(double), &memory));
     t.v = memory;
-    const hb_status status = trim(&t);
+    const hb_status status = trim_run(&t);
     hb_release(context, memory);
     return status;
 }

@@ -1,22 +1,19 @@
-/* The stationary state of a scheme, by elimination of its nodes.
+/* The stationary distribution of a chain, by elimination of its nodes.
  *
- * The masses p_i of the cells follow dp_j/dtau = sum_i p_i q_ij - p_j sum_k q_jk with rates q_ij >= 0 between neighbours
- * (chain_rates.c): a Markov chain. Node after node is taken out of it, here from the last,
+ * dp_j/dtau = sum_i p_i q_ij - p_j sum_k q_jk (chain_rates.c). Node after node is taken out, from
+ * the last,
  *     s_k = sum_{j<k} q_kj,    f_ik = q_ik/s_k,    q_ij += f_ik q_kj    (i, j < k),
- * which leaves the chain that is seen when it is in the others, and in the end p_k = sum_{i<k} p_i f_ik puts them back
- * (W. K. Grassmann, M. I. Taksar, D. P. Heyman, Oper. Res. 33, 1985). There are only sums of positive numbers: every
- * p_k has its digits, however small it is and however rarely the chain goes from one well to another. Nodes are in
- * the order of lines, so q stays within a band; BLOCK nodes are taken out at once, which spares memory traffic. p
- * is kept as a mantissa and an exponent of 2.
+ * and p_k = sum_{i<k} p_i f_ik puts them back (W. K. Grassmann, M. I. Taksar, D. P. Heyman, Oper.
+ * Res. 33, 1985): only sums of positive numbers, so every p_k has its digits. Nodes are in the
+ * order of lines, so q stays within a band; BLOCK nodes go at once. p is a mantissa and an exponent
+ * of 2. The relaxation time: inverse iteration on a chain that loses mass at a small rate,
+ *     sum_j q_kj (w_j - w_k) - loss w_k = b_k:
+ *     b_i += f_ik b_k downward,    w_k = (sum_{j<k} q_kj w_j - b_k)/s_k upward,
+ * on coordinates and their products, orthogonal to constants in the norm of p; the largest
+ * -1/Re(lambda).
  *
- * How fast other states come to this one: the eigenvalues lambda of q next to 0. Inverse iteration on a chain that loses
- * mass at a small rate everywhere, which makes it regular,
- *     sum_j q_kj (w_j - w_k) - loss w_k = b_k:    b_i += f_ik b_k downward,    w_k = (sum_{j<k} q_kj w_j - b_k)/s_k upward,
- * on the coordinates and their products, orthogonal to constants in the norm of p; the relaxation time is the largest
- * -1/Re(lambda) of the eigenvalues in that space.
- *
- * Must reproduce: F = -x: u = exp(-x^2/2)/sqrt(2 pi) to rounding, relaxation time 1 in tau up to h^2. */
-#include "grid/null_vector.h"
+ * Must reproduce: F = -x: u = exp(-x^2/2)/sqrt(2 pi) to rounding, relaxation time 1 up to h^2. */
+#include "chain/null_vector.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
@@ -28,8 +25,8 @@
 
 enum { BLOCK = 4, SPACE = 6, SWEEPS = 16, REPORT_EVERY = 1024 };
 
-static const double LEAST_SHARE = 1e-280; /* of the rate of an edge that goes back: none is 0 */
-static const double MOST_WORK = 2.5e11;   /* operations; where directions reach far */
+static const double LEAST_BACK = 1e-280; /* of the rate of an edge that goes back: none is 0 */
+static const double MOST_WORK = 2.5e11;  /* operations; where directions reach far */
 static const double LOSS =
     1e-3; /* of 1/variance: the rate at which nodes lose mass in the iteration */
 static const double LEAST_RATE = 1e-9; /* of the loss: slower ones are not told from 0 */
@@ -50,13 +47,13 @@ typedef struct chain {
     hb_workspace work;
 } chain;
 
-static double *rate_from(const chain *c, size_t i, size_t j)
+static double *chain_rate(const chain *c, size_t i, size_t j)
 {
     return c->q + i * c->width + (c->middle + j - i);
 }
 
 /* The place of a node in the order of the chain: the longest axis runs slowest. */
-static size_t place_of(const chain *c, size_t node)
+static size_t chain_place(const chain *c, size_t node)
 {
     size_t place = 0;
     for (int a = c->mesh->dim - 1; a >= 0; a--) {
@@ -68,7 +65,7 @@ static size_t place_of(const chain *c, size_t node)
 }
 
 /* From a node to that at an offset, in the order of the chain. */
-static long distance(const size_t *place, const int *offset)
+static long chain_distance(const size_t *place, const int *offset)
 {
     long sum = 0;
     for (int a = 0; a < 3; a++) sum += offset[a] * (long)place[a];
@@ -76,22 +73,23 @@ static long distance(const size_t *place, const int *offset)
 }
 
 /* The farthest that a direction reaches. */
-static size_t band_of(const hb_chain_rates *rates, const size_t *place)
+static size_t chain_band(const hb_chain_rates *rates, const size_t *place)
 {
     long band = 1;
     for (int k = 0; k < rates->count; k++) {
-        const long reach = labs(distance(place, rates->offset[k]));
+        const long reach = labs(chain_distance(place, rates->offset[k]));
         band = reach > band ? reach : band;
     }
     return (size_t)band;
 }
 
 /* place[3] and the band of this order, when only neighbours along the axes meet. */
-static size_t order_axes(const hb_mesh *mesh, size_t *place)
+static size_t chain_order_axes(const hb_mesh *mesh, size_t *place)
 {
+    const int dim = mesh->dim < 2 ? 1 : mesh->dim == 2 ? 2 : 3;
     int by_length[3] = {0, 1, 2};
-    for (int k = 0; k < mesh->dim; k++)
-        for (int l = k + 1; l < mesh->dim; l++)
+    for (int k = 0; k < dim; k++)
+        for (int l = k + 1; l < dim; l++)
             if (mesh->nodes[by_length[l]] > mesh->nodes[by_length[k]]) {
                 const int other = by_length[k];
                 by_length[k] = by_length[l];
@@ -99,7 +97,7 @@ static size_t order_axes(const hb_mesh *mesh, size_t *place)
             }
     size_t step = 1;
     for (int a = 0; a < 3; a++) place[a] = 0;
-    for (int k = mesh->dim - 1; k >= 0; k--) {
+    for (int k = dim - 1; k >= 0; k--) {
         place[by_length[k]] = step;
         step *= (size_t)mesh->nodes[by_length[k]];
     }
@@ -109,61 +107,61 @@ static size_t order_axes(const hb_mesh *mesh, size_t *place)
 double hb_null_vector_bytes(const hb_mesh *mesh)
 {
     size_t place[3];
-    const double band = (double)order_axes(mesh, place);
+    const double band = (double)chain_order_axes(mesh, place);
     return (double)mesh->size * (2 * (band + BLOCK) + 1 + SPACE + 6) * (double)sizeof(double);
 }
 
 double hb_null_vector_work(const hb_mesh *mesh)
 {
     size_t place[3];
-    const double band = (double)order_axes(mesh, place);
+    const double band = (double)chain_order_axes(mesh, place);
     return 2 * (double)mesh->size * band * band;
 }
 
-/* ---- the rates -------------------------------------------------------------------------------- */
+/* ---- the rates ---- */
 
 /* No rate of an edge is 0: parts of the mesh that nothing leaves would not meet. */
-static void read_direction(chain *c, int k)
+static void chain_read_direction(chain *c, int k)
 {
     const hb_chain_rates *rates = c->rates;
-    const size_t step = (size_t)distance(c->place, rates->offset[k]);
+    const size_t step = (size_t)chain_distance(c->place, rates->offset[k]);
     for (size_t node = 0; node < c->n; node++) {
         const double up = rates->up[k][node], down = rates->down[k][node];
         if (!(up + down > 0)) continue;
-        const size_t i = place_of(c, node), j = i + step;
-        *rate_from(c, i, j) = fmax(up, LEAST_SHARE * down);
-        *rate_from(c, j, i) = fmax(down, LEAST_SHARE * up);
+        const size_t i = chain_place(c, node), j = i + step;
+        *chain_rate(c, i, j) = fmax(up, LEAST_BACK * down);
+        *chain_rate(c, j, i) = fmax(down, LEAST_BACK * up);
     }
 }
 
-static void read_rates(chain *c)
+static void chain_read_rates(chain *c)
 {
     memset(c->q, 0, c->n * c->width * sizeof *c->q);
-    for (int k = 0; k < c->rates->count; k++) read_direction(c, k);
+    for (int k = 0; k < c->rates->count; k++) chain_read_direction(c, k);
 }
 
-/* ---- elimination ------------------------------------------------------------------------------ */
+/* ---- elimination ---- */
 
 /* The last of the nodes that are left goes: its row has what it gives to those before it. */
-static void take_out(chain *c, size_t k, size_t first)
+static void chain_take_out(chain *c, size_t k, size_t first)
 {
-    const double *row = rate_from(c, k, k - first);
+    const double *row = chain_rate(c, k, k - first);
     double sum = c->loss ? c->loss[k] : 0;
     for (size_t j = 0; j < first; j++) sum += row[j];
     c->out[k] = sum;
 }
 
 /* Row i, when nodes last - count + 1 .. last go; from is the first node that their rows reach. */
-static void update_row(chain *c, size_t i, size_t last, size_t count, size_t from)
+static void chain_update_row(chain *c, size_t i, size_t last, size_t count, size_t from)
 {
     double factor[BLOCK] = {0};
     const double *row[BLOCK];
-    double *mine = rate_from(c, i, from);
+    double *mine = chain_rate(c, i, from);
     const size_t kept = last - count + 1 - from;
-    for (size_t b = 0; b < BLOCK; b++) row[b] = rate_from(c, last, from);
+    for (size_t b = 0; b < BLOCK; b++) row[b] = chain_rate(c, last, from);
     for (size_t b = 0; b < count; b++) {
         const size_t k = last - b;
-        row[b] = rate_from(c, k, from);
+        row[b] = chain_rate(c, k, from);
         for (size_t a = 0; a < b; a++) mine[k - from] += factor[a] * row[a][k - from];
         factor[b] = mine[k - from] /= c->out[k];
         if (c->loss) c->loss[i] += factor[b] * c->loss[k];
@@ -177,7 +175,7 @@ static void update_row(chain *c, size_t i, size_t last, size_t count, size_t fro
 }
 
 /* Nodes last - count + 1 .. last go out, the rows of the block first. */
-static hb_status eliminate_block(chain *c, size_t last, size_t count)
+static hb_status chain_eliminate_block(chain *c, size_t last, size_t count)
 {
     const size_t lowest = last - count + 1;
     const size_t from = lowest > c->band ? lowest - c->band : 0;
@@ -186,37 +184,37 @@ static hb_status eliminate_block(chain *c, size_t last, size_t count)
         /* what the rows of the block that are out already give to row k */
         for (size_t a = 0; a < b; a++) {
             const size_t gone = last - a;
-            const double factor = *rate_from(c, k, gone) /= c->out[gone];
-            const double *row = rate_from(c, gone, from);
-            double *mine = rate_from(c, k, from);
+            const double factor = *chain_rate(c, k, gone) /= c->out[gone];
+            const double *row = chain_rate(c, gone, from);
+            double *mine = chain_rate(c, k, from);
             if (c->loss) c->loss[k] += factor * c->loss[gone];
             for (size_t j = 0; j < gone - from; j++)
                 if (j != k - from) mine[j] += factor * row[j];
         }
-        take_out(c, k, k - from);
+        chain_take_out(c, k, k - from);
         HB_CHECK(c->context, c->out[k] > 0 && isfinite(c->out[k]), HB_ERROR_NUMERICAL,
                  "parts of the grid do not meet: the drift is too strong for its cells; give a "
                  "smaller box or more points");
     }
-    for (size_t i = from; i < lowest; i++) update_row(c, i, last, count, from);
+    for (size_t i = from; i < lowest; i++) chain_update_row(c, i, last, count, from);
     return HB_OK;
 }
 
 /* The nodes from `last` down to those above `root`. */
-static hb_status eliminate(chain *c, size_t last, size_t root)
+static hb_status chain_eliminate(chain *c, size_t last, size_t root)
 {
     while (last > root) {
         const size_t count = last - root < BLOCK ? last - root : BLOCK;
         if (last % REPORT_EVERY < BLOCK)
             HB_TRY(hb_progress(c->context, "null vector of the grid", (double)(c->n - last),
                                (double)c->n));
-        HB_TRY(eliminate_block(c, last, count));
+        HB_TRY(chain_eliminate_block(c, last, count));
         last -= count;
     }
     return HB_OK;
 }
 
-static void reverse(size_t n, double *x)
+static void reverse_values(size_t n, double *x)
 {
     for (size_t i = 0; i < n / 2; i++) {
         const double other = x[i];
@@ -226,7 +224,7 @@ static void reverse(size_t n, double *x)
 }
 
 /* p_k = sum_{i<k} p_i f_ik of the nodes from `first` to `last`, with exponents. */
-static void put_back(chain *c, size_t first, size_t last)
+static void chain_put_back(chain *c, size_t first, size_t last)
 {
     for (size_t k = first; k <= last; k++) {
         const size_t from = k > c->band ? k - c->band : 0;
@@ -234,7 +232,7 @@ static void put_back(chain *c, size_t first, size_t last)
         double sum = 0;
         for (size_t i = from; i < k; i++) top = c->exponent[i] > top ? c->exponent[i] : top;
         for (size_t i = from; i < k; i++) {
-            const double f = *rate_from(c, i, k);
+            const double f = *chain_rate(c, i, k);
             if (f > 0) sum += ldexp(c->p[i], c->exponent[i] - top) * f;
         }
         c->p[k] = frexp(sum, &shift);
@@ -242,43 +240,37 @@ static void put_back(chain *c, size_t first, size_t last)
     }
 }
 
-/* All nodes but the root, which is where mass is, so that the others find to it: those after it from the last down, those
- * before it from the first up. For these the order is turned around, which in memory is what is read backward. */
-static hb_status eliminate_all(chain *c, size_t root)
+/* All nodes but the root, which is where mass is, so that the others find to it: those after it
+ * from the last down, those before it from the first up. For these the order is turned around,
+ * which in memory is what is read backward. */
+static hb_status chain_eliminate_all(chain *c, size_t root)
 {
     const size_t before = (root + 1) * c->width;
-    HB_TRY(eliminate(c, c->n - 1, root));
-    reverse(before, c->q);
-    HB_TRY(eliminate(c, root, 0));
+    HB_TRY(chain_eliminate(c, c->n - 1, root));
+    reverse_values(before, c->q);
+    HB_TRY(chain_eliminate(c, root, 0));
     c->p[0] = 0.5;
     c->exponent[0] = 1;
-    put_back(c, 1, root);
-    reverse(before, c->q);
-    reverse(root + 1, c->p);
+    chain_put_back(c, 1, root);
+    reverse_values(before, c->q);
+    reverse_values(root + 1, c->p);
     for (size_t i = 0; i < (root + 1) / 2; i++) {
         const int other = c->exponent[i];
         c->exponent[i] = c->exponent[root - i];
         c->exponent[root - i] = other;
     }
-    put_back(c, root + 1, c->n - 1);
+    chain_put_back(c, root + 1, c->n - 1);
     return HB_OK;
 }
 
 /* v of the masses, and the masses themselves with sum 1. */
-static void read_masses(chain *c, double *v)
+static void chain_read_masses(chain *c, double *v)
 {
-    double top = -INFINITY, sum = 0;
+    double sum = 0;
     for (size_t node = 0; node < c->n; node++) {
-        const size_t k = place_of(c, node);
-        size_t rest = node;
-        double cell = 1;
-        for (int a = c->mesh->dim - 1; a >= 0; a--) {
-            const size_t n = (size_t)c->mesh->nodes[a];
-            cell *= hb_mesh_cell(c->mesh, a, (int)(rest % n));
-            rest /= n;
-        }
-        v[node] = (c->p[k] > 0 ? log(c->p[k]) : 0) + M_LN2 * c->exponent[k] - log(cell);
-        top = fmax(top, v[node]);
+        const size_t k = chain_place(c, node);
+        v[node] = (c->p[k] > 0 ? log(c->p[k]) : 0) + M_LN2 * c->exponent[k] -
+                  log(hb_mesh_volume(c->mesh, node));
     }
     const double mass = hb_mesh_log_mass(c->mesh, v);
     int most = c->exponent[0];
@@ -290,32 +282,24 @@ static void read_masses(chain *c, double *v)
     }
 }
 
-static size_t node_near(const hb_mesh *mesh, const double *x)
+static hb_status chain_find_vector(chain *c, const double *core, double *v)
 {
-    size_t node = 0;
-    for (int a = 0; a < mesh->dim; a++)
-        node += (size_t)(hb_mesh_position(mesh, a, x[a]) + 0.5) * hb_mesh_stride(mesh, a);
-    return node;
-}
-
-static hb_status find_vector(chain *c, const double *bulk, double *v)
-{
-    read_rates(c);
-    HB_TRY(eliminate_all(c, place_of(c, node_near(c->mesh, bulk))));
-    read_masses(c, v);
+    chain_read_rates(c);
+    HB_TRY(chain_eliminate_all(c, chain_place(c, hb_mesh_nearest(c->mesh, core))));
+    chain_read_masses(c, v);
     return HB_OK;
 }
 
-/* ---- the relaxation time ---------------------------------------------------------------------- */
+/* ---- the relaxation time ---- */
 
-static double product(const chain *c, const double *a, const double *b)
+static double space_product(const chain *c, const double *a, const double *b)
 {
     double sum = 0;
     for (size_t k = 0; k < c->n; k++) sum += c->p[k] * a[k] * b[k];
     return sum;
 }
 
-static void remove_mean(const chain *c, double *w)
+static void space_remove_mean(const chain *c, double *w)
 {
     double mean = 0;
     for (size_t k = 0; k < c->n; k++) mean += c->p[k] * w[k];
@@ -323,24 +307,24 @@ static void remove_mean(const chain *c, double *w)
 }
 
 /* out = (q - loss)^-1 w, without its mean. */
-static void invert(const chain *c, const double *w, double *out)
+static void space_invert(const chain *c, const double *w, double *out)
 {
     double *b = c->b;
     memcpy(b, w, c->n * sizeof *b);
     for (size_t k = c->n - 1; k >= 1; k--)
         for (size_t i = k > c->band ? k - c->band : 0; i < k; i++)
-            b[i] += *rate_from(c, i, k) * b[k];
+            b[i] += *chain_rate(c, i, k) * b[k];
     for (size_t k = 0; k < c->n; k++) {
         const size_t from = k > c->band ? k - c->band : 0;
         double sum = -b[k];
-        for (size_t j = from; j < k; j++) sum += *rate_from(c, k, j) * out[j];
+        for (size_t j = from; j < k; j++) sum += *chain_rate(c, k, j) * out[j];
         out[k] = sum / c->out[k];
     }
-    remove_mean(c, out);
+    space_remove_mean(c, out);
 }
 
 /* Coordinates and products of two of them. */
-static int start_space(const chain *c)
+static int space_start(const chain *c)
 {
     static const int first[SPACE] = {0, 1, 2, 0, 1, 0}, second[SPACE] = {-1, -1, -1, 0, 1, 1};
     int used = 0;
@@ -349,23 +333,23 @@ static int start_space(const chain *c)
         for (size_t node = 0; node < c->n; node++) {
             double x[3];
             hb_mesh_point(c->mesh, node, x);
-            c->w[used][place_of(c, node)] = x[first[m]] * (second[m] < 0 ? 1 : x[second[m]]);
+            c->w[used][chain_place(c, node)] = x[first[m]] * (second[m] < 0 ? 1 : x[second[m]]);
         }
         used++;
     }
     return used;
 }
 
-static int orthonormalise(const chain *c, int count)
+static int space_orthonormalise(const chain *c, int count)
 {
     int kept = 0;
     for (int m = 0; m < count; m++) {
         double *w = c->w[m], *target = c->w[kept];
-        remove_mean(c, w);
-        const double before = sqrt(product(c, w, w));
+        space_remove_mean(c, w);
+        const double before = sqrt(space_product(c, w, w));
         for (int pass = 0; pass < 2; pass++)
-            for (int l = 0; l < kept; l++) hb_axpy(c->n, -product(c, w, c->w[l]), c->w[l], w);
-        const double length = sqrt(product(c, w, w));
+            for (int l = 0; l < kept; l++) hb_axpy(c->n, -space_product(c, w, c->w[l]), c->w[l], w);
+        const double length = sqrt(space_product(c, w, w));
         if (!(length > 1e-10 * before)) continue;
         for (size_t k = 0; k < c->n; k++) target[k] = w[k] / length;
         kept++;
@@ -374,7 +358,7 @@ static int orthonormalise(const chain *c, int count)
 }
 
 /* The largest -1/Re(lambda), where the eigenvalues of H[count][count] are 1/(lambda - loss). */
-static double slowest(int count, double loss, double *H)
+static double space_slowest(int count, double loss, double *H)
 {
     double real[SPACE], imaginary[SPACE], least = INFINITY;
     if (LAPACKE_dgeev(LAPACK_ROW_MAJOR, 'N', 'N', count, H, count, real, imaginary, NULL, 1, NULL,
@@ -387,53 +371,55 @@ static double slowest(int count, double loss, double *H)
     return 1 / least;
 }
 
-static double iterate(const chain *c, double loss)
+static double space_iterate(const chain *c, double loss)
 {
     double H[SPACE * SPACE];
-    int count = orthonormalise(c, start_space(c));
+    int count = space_orthonormalise(c, space_start(c));
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         for (int m = 0; m < count; m++) {
-            invert(c, c->w[m], c->w[SPACE]);
+            space_invert(c, c->w[m], c->w[SPACE]);
             if (sweep + 1 == SWEEPS)
-                for (int l = 0; l < count; l++) H[l * count + m] = product(c, c->w[l], c->w[SPACE]);
+                for (int l = 0; l < count; l++)
+                    H[l * count + m] = space_product(c, c->w[l], c->w[SPACE]);
             else
                 memcpy(c->w[m], c->w[SPACE], c->n * sizeof(double));
         }
-        if (sweep + 1 < SWEEPS) count = orthonormalise(c, count);
+        if (sweep + 1 < SWEEPS) count = space_orthonormalise(c, count);
     }
-    return count > 0 ? slowest(count, loss, H) : (double)NAN;
+    return count > 0 ? space_slowest(count, loss, H) : (double)NAN;
 }
 
 /* p and the factors of the chain are there; the factors are made anew, with the loss. */
-static hb_status find_relaxation(chain *c, double *relaxation)
+static hb_status chain_find_relaxation(chain *c, double *relaxation)
 {
     double spread = 0;
     for (int a = 0; a < c->mesh->dim; a++) {
         for (size_t node = 0; node < c->n; node++) {
             double x[3];
             hb_mesh_point(c->mesh, node, x);
-            c->w[0][place_of(c, node)] = x[a];
+            c->w[0][chain_place(c, node)] = x[a];
         }
-        remove_mean(c, c->w[0]);
-        spread += product(c, c->w[0], c->w[0]);
+        space_remove_mean(c, c->w[0]);
+        spread += space_product(c, c->w[0], c->w[0]);
     }
     const double loss = LOSS / spread;
-    read_rates(c);
+    chain_read_rates(c);
     for (size_t k = 0; k < c->n; k++) c->loss[k] = loss;
-    HB_TRY(eliminate(c, c->n - 1, 0));
+    HB_TRY(chain_eliminate(c, c->n - 1, 0));
     c->out[0] = c->loss[0];
-    *relaxation = iterate(c, loss);
+    *relaxation = space_iterate(c, loss);
     return HB_OK;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
-static hb_status find_all(hb_context *context, const hb_mesh *mesh, const hb_chain_rates *rates,
-                          const double *bulk, double *v, double *relaxation)
+hb_status hb_null_vector(const hb_mesh *mesh, const hb_chain_rates *rates, const double *core,
+                         double *v, double *relaxation)
 {
+    hb_context *context = rates->context;
     chain c = {.context = context, .mesh = mesh, .rates = rates, .n = mesh->size};
-    order_axes(mesh, c.place);
-    c.band = band_of(rates, c.place);
+    chain_order_axes(mesh, c.place);
+    c.band = chain_band(rates, c.place);
     c.middle = c.band + BLOCK;
     c.width = 2 * c.middle + 1;
     HB_CHECK(context, 2 * (double)c.n * (double)c.band * (double)c.band <= MOST_WORK,
@@ -448,25 +434,9 @@ static hb_status find_all(hb_context *context, const hb_mesh *mesh, const hb_cha
                                   HB_ARRAY(c.b, extra),         HB_ARRAY(loss, extra)};
     for (int m = 0; m <= SPACE; m++) arrays[6 + m] = (hb_array)HB_ARRAY(c.w[m], extra);
     HB_TRY(hb_workspace_carve(context, SPACE + 7, arrays, &c.work));
-    hb_status status = find_vector(&c, bulk, v);
+    hb_status status = chain_find_vector(&c, core, v);
     c.loss = relaxation ? loss : NULL;
-    if (status == HB_OK && relaxation) status = find_relaxation(&c, relaxation);
+    if (status == HB_OK && relaxation) status = chain_find_relaxation(&c, relaxation);
     hb_workspace_destroy(&c.work);
     return status;
-}
-
-hb_status hb_null_vector(hb_context *context, hb_scheme *scheme, hb_chain_hints *hints,
-                         const double *bulk, double *v, double *relaxation)
-{
-    hb_chain_rates rates;
-    HB_TRY(hb_chain_rates_create(context, scheme, hints, &rates));
-    const hb_status status = find_all(context, hb_scheme_mesh(scheme), &rates, bulk, v, relaxation);
-    hb_chain_rates_destroy(&rates);
-    return status;
-}
-
-hb_status hb_null_vector_of(hb_context *context, const hb_mesh *mesh, const hb_chain_rates *rates,
-                            const double *bulk, double *v)
-{
-    return find_all(context, mesh, rates, bulk, v, NULL);
 }

@@ -1,13 +1,15 @@
 /* The null vector of the scheme: it has rate 0, keeps its digits in tails and between wells that never meet,
  * does not depend on where the elimination ends, and the relaxation times are those of Ornstein-Uhlenbeck. */
-#include "grid_support.h"
+#include "../grid/grid_support.h"
 
-#include "grid/null_vector.h"
+#include "chain/null_vector.h"
+#include "grid/scheme.h"
 
 typedef struct run {
     hb_problem *problem;
     hb_mesh mesh;
     hb_scheme *scheme;
+    hb_chain_rates rates;
     double *v, *rate;
 } run;
 
@@ -16,7 +18,8 @@ static run start(hb_context *context, const char *drift, int dim, const int *cel
 {
     run r = {.problem = make_problem(context, drift, "sqrt(2)", NULL)};
     hb_mesh_set(&r.mesh, dim, cells, low, high);
-    assert_ok(context, hb_scheme_create(context, r.problem, &r.mesh, &r.scheme));
+    assert_ok(context, hb_scheme_create(context, r.problem, &r.mesh, 0, &r.scheme));
+    assert_ok(context, hb_chain_rates_create(context, r.problem, &r.mesh, 0, NULL, &r.rates));
     r.v = malloc(r.mesh.size * sizeof(double));
     r.rate = malloc(r.mesh.size * sizeof(double));
     return r;
@@ -25,6 +28,7 @@ static run start(hb_context *context, const char *drift, int dim, const int *cel
 static void end(run *r)
 {
     hb_scheme_destroy(r->scheme);
+    hb_chain_rates_destroy(&r->rates);
     hb_problem_destroy(r->problem);
     free(r->v);
     free(r->rate);
@@ -45,7 +49,7 @@ static void rates_are_zero_wherever_the_elimination_ends(void **state)
         for (int k = 0; k < 3; k++) {
             double most = 0;
             int finite;
-            assert_ok(context, hb_null_vector(context, r.scheme, NULL, bulk[k], r.v, NULL));
+            assert_ok(context, hb_null_vector(&r.mesh, &r.rates, bulk[k], r.v, NULL));
             assert_ok(context, hb_scheme_rate(r.scheme, 0, r.v, r.rate, &finite));
             for (size_t i = 0; i < r.mesh.size; i++) most = fmax(most, fabs(r.rate[i]));
             assert_true(most < 1e-10);
@@ -60,7 +64,7 @@ static void rates_are_zero_wherever_the_elimination_ends(void **state)
 }
 
 /* F = 400 (x - x^3): the scheme integrates a cubic exactly, so v is -V up to a constant; 100 between wells and top,
- * hundreds at the walls. */
+ * hundreds at the boundary. */
 static void tails_and_wells_keep_their_digits(void **state)
 {
     (void)state;
@@ -69,7 +73,7 @@ static void tails_and_wells_keep_their_digits(void **state)
     const double low[1] = {-2.2}, high[1] = {2.2}, bulk[1] = {1};
     run r = start(context, "400*(x - x^3)", 1, cells, low, high);
     double relaxation;
-    assert_ok(context, hb_null_vector(context, r.scheme, NULL, bulk, r.v, &relaxation));
+    assert_ok(context, hb_null_vector(&r.mesh, &r.rates, bulk, r.v, &relaxation));
     for (size_t i = 0; i < r.mesh.size; i++) {
         double x;
         hb_mesh_point(&r.mesh, i, &x);
@@ -92,7 +96,7 @@ static void relaxation_times_are_those_of_linear_drifts(void **state)
     for (int dim = 1; dim <= 3; dim++) {
         double relaxation;
         run r = start(context, drifts[dim - 1], dim, cells, low, high);
-        assert_ok(context, hb_null_vector(context, r.scheme, NULL, bulk, r.v, &relaxation));
+        assert_ok(context, hb_null_vector(&r.mesh, &r.rates, bulk, r.v, &relaxation));
         assert_near(relaxation / exact[dim - 1], 1, 0.15);
         end(&r);
     }

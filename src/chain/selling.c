@@ -1,19 +1,21 @@
 /* A tensor as a sum of squares of whole directions, sum_k w_k e_k e_k', w_k > 0.
  *
- * Selling's reduction: b_0 .. b_d whole vectors with sum 0, any d of which are a basis. While some b_i'M b_j > 0 for i != j
+ * Selling's reduction: b_0 .. b_d whole vectors with sum 0, any d of which are a basis. While some
+ * b_i'M b_j > 0 for i != j
  *     d = 2:  b_i, b_j, b_k      become  -b_i, b_j, b_i - b_j
  *     d = 3:  b_i, b_j, b_k, b_l become  -b_i, b_j, b_k + b_i, b_l + b_i
- * after which M = -sum_{i<j} (b_i'M b_j) e_ij e_ij', e_ij orthogonal to the b that are not i, j: three directions
- * in the plane, six in space (E. Selling, J. reine angew. Math. 77, 1874; J. H. Conway, N. J. A. Sloane, Proc. R. Soc. A
- * 436, 1992; J. Fehrenbach, J.-M. Mirebeau, J. Math. Imaging Vision 49, 2014). The weights are continuous in M with kinks.
+ * after which M = -sum_{i<j} (b_i'M b_j) e_ij e_ij', e_ij orthogonal to the b that are not i, j:
+ * three directions for d = 2, six for d = 3 (E. Selling, J. reine angew. Math. 77, 1874; J. H.
+ * Conway, N. J. A. Sloane, Proc. R. Soc. A 436, 1992; J. Fehrenbach, J.-M. Mirebeau, J. Math.
+ * Imaging Vision 49, 2014). The weights are continuous in M with kinks.
  *
  * Pairs. Where M is dominated by its diagonal, diagonals of pairs of axes do: with s >= |M_ab|
  *     e_a + e_b: (s + M_ab)/2,   e_a - e_b: (s - M_ab)/2,   e_a: M_aa - sum_b s_ab.
- * s = |M_ab| is Selling's in the plane. With a part H of what the diagonal has, s = (M_ab^2 + H^2)/(2 H) below H has
- * no kink at M_ab = 0, and meets |M_ab| at H with its slope.
+ * s = |M_ab| is Selling's for d = 2. With a part H of what the diagonal has, s = (M_ab^2 +
+ * H^2)/(2 H) below H has no kink at M_ab = 0, and meets |M_ab| at H with its slope.
  *
  * A number to reproduce: M = (2, 1; 1, 2) is (1,0)(1,0)' + (0,1)(0,1)' + (1,1)(1,1)'. */
-#include "grid/selling.h"
+#include "chain/chain_rates.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,7 +23,7 @@
 enum { MOST_FLIPS = 64, LONGEST = 1 << 20 };
 static const double ROUNDING = 1e-13;
 
-static double form(int dim, const double *M, const int *a, const int *b)
+static double selling_form(int dim, const double *M, const int *a, const int *b)
 {
     double sum = 0;
     for (int i = 0; i < dim; i++)
@@ -30,7 +32,7 @@ static double form(int dim, const double *M, const int *a, const int *b)
 }
 
 /* b_i and b_j make an acute angle: the others and they are replaced. */
-static void flip(int dim, int b[4][3], int i, int j)
+static void selling_flip(int dim, int b[4][3], int i, int j)
 {
     for (int k = 0; k <= dim; k++) {
         if (k == i || k == j) continue;
@@ -40,15 +42,16 @@ static void flip(int dim, int b[4][3], int i, int j)
 }
 
 /* 1 when all angles are obtuse. */
-static int reduce(int dim, const double *M, int b[4][3])
+static int selling_flip_all(int dim, const double *M, int b[4][3])
 {
     for (int flips = 0; flips < MOST_FLIPS; flips++) {
         int done = 1;
         for (int i = 0; i <= dim && done; i++)
             for (int j = i + 1; j <= dim && done; j++) {
-                const double size = sqrt(form(dim, M, b[i], b[i])) * sqrt(form(dim, M, b[j], b[j]));
-                if (!(form(dim, M, b[i], b[j]) > ROUNDING * size)) continue;
-                flip(dim, b, i, j);
+                const double size =
+                    sqrt(selling_form(dim, M, b[i], b[i])) * sqrt(selling_form(dim, M, b[j], b[j]));
+                if (!(selling_form(dim, M, b[i], b[j]) > ROUNDING * size)) continue;
+                selling_flip(dim, b, i, j);
                 done = 0;
             }
         for (int i = 0; i <= dim; i++)
@@ -60,7 +63,7 @@ static int reduce(int dim, const double *M, int b[4][3])
 }
 
 /* The direction orthogonal to all b but those of i and j. */
-static void direction(int dim, int b[4][3], int i, int j, int *e)
+static void selling_direction(int dim, int b[4][3], int i, int j, int *e)
 {
     const int *others[2] = {0};
     for (int k = 0, n = 0; k <= dim; k++)
@@ -81,7 +84,7 @@ static void direction(int dim, int b[4][3], int i, int j, int *e)
     for (int a = 0, sign = e[lead] < 0 ? -1 : 1; a < dim; a++) e[a] *= sign;
 }
 
-static void add(hb_selling *s, const int *e, double weight)
+static void selling_add(hb_selling *s, const int *e, double weight)
 {
     if (!(weight > 0)) return;
     memcpy(s->offset[s->count], e, sizeof s->offset[0]);
@@ -96,17 +99,17 @@ int hb_selling_reduce(int dim, const double *M, hb_selling *out)
         b[a][a] = 1;
         b[dim][a] = -1;
     }
-    if (!reduce(dim, M, b)) return 0;
+    if (!selling_flip_all(dim, M, b)) return 0;
     for (int i = 0; i <= dim; i++)
         for (int j = i + 1; j <= dim; j++) {
             int e[3] = {0};
-            direction(dim, b, i, j, e);
-            add(out, e, -form(dim, M, b[i], b[j]));
+            selling_direction(dim, b, i, j, e);
+            selling_add(out, e, -selling_form(dim, M, b[i], b[j]));
         }
     return 1;
 }
 
-static double room(int dim, const double *M, int a, int b)
+static double selling_room(int dim, const double *M, int a, int b)
 {
     const double first = M[a * dim + a], second = M[b * dim + b];
     return first * second / ((first + second) * (dim - 1));
@@ -114,24 +117,24 @@ static double room(int dim, const double *M, int a, int b)
 
 double hb_selling_part(int dim, const double *M, int a, int b)
 {
-    return fabs(M[a * dim + b]) / room(dim, M, a, b);
+    return fabs(M[a * dim + b]) / selling_room(dim, M, a, b);
 }
 
-int hb_selling_pairs(int dim, const double *M, const double *share, hb_selling *out)
+int hb_selling_pairs(int dim, const double *M, const double *part, hb_selling *out)
 {
     double left[3];
     out->count = 0;
     for (int a = 0; a < dim; a++) left[a] = M[a * dim + a];
     for (int a = 0; a < dim; a++)
         for (int b = a + 1; b < dim; b++) {
-            const double m = M[a * dim + b], H = share[a * dim + b] * room(dim, M, a, b);
+            const double m = M[a * dim + b], H = part[a * dim + b] * selling_room(dim, M, a, b);
             const double s = fabs(m) < H ? (m * m + H * H) / (2 * H) : fabs(m);
             int e[3] = {0};
             e[a] = 1;
             e[b] = 1;
-            add(out, e, 0.5 * (s + m));
+            selling_add(out, e, 0.5 * (s + m));
             e[b] = -1;
-            add(out, e, 0.5 * (s - m));
+            selling_add(out, e, 0.5 * (s - m));
             left[a] -= s;
             left[b] -= s;
         }
@@ -139,7 +142,7 @@ int hb_selling_pairs(int dim, const double *M, const double *share, hb_selling *
         int e[3] = {0};
         e[a] = 1;
         if (!(left[a] >= 0)) return 0;
-        add(out, e, left[a]);
+        selling_add(out, e, left[a]);
     }
     return 1;
 }
