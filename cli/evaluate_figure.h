@@ -4,7 +4,7 @@
 
 #include "session.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 
 /* title: of which model and set; errors (n). */
 hb_status hb_evaluate_figure_write(hb_session *session, const char *title, size_t n,

@@ -4,7 +4,7 @@
 
 #include "session.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <heatball/model.h>
 #include <jansson.h>
 

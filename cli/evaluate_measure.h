@@ -4,7 +4,7 @@
 
 #include "train_data.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <heatball/model.h>
 
 /* What is asked for. */

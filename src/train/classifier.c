@@ -11,7 +11,7 @@
 #include "train/classifier.h"
 #include "base/parallel.h"
 #include "base/sized.h"
-#include "judge/neighbours.h"
+#include "metrics/neighbours.h"
 #include "net/model_file.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@
 #include "base/parallel.h"
 #include "base/setting_rows.h"
 #include "base/team_tasks.h"
-#include "judge/neighbours.h"
+#include "metrics/neighbours.h"
 #include "net/optimiser.h"
 #include "random/streams.h"
 #include "train/classifier.h"

@@ -13,9 +13,9 @@
 #include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "judge/neighbours.h"
+#include "metrics/neighbours.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <math.h>
 
 enum { BLOCK = 16, AROUND = 9, MIDDLE = 4, MAX_SIDE = 65536 };

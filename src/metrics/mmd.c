@@ -20,11 +20,11 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "base/team_tasks.h"
-#include "judge/columns.h"
-#include "judge/mmd_kernels.h"
-#include "judge/neighbours.h"
+#include "metrics/columns.h"
+#include "metrics/mmd_kernels.h"
+#include "metrics/neighbours.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <math.h>
 #include <string.h>
 

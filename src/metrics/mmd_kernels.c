@@ -4,8 +4,8 @@
  * with e = exp(-s/16): one exponential and eight products. Sums go into eight parts whatever the vector
  * width, so that AVX2 and AVX-512 give the same bits.
  * A number to reproduce: at |a-b| = h the mean of the five is 0.51878631. */
-#include "judge/mmd_kernels.h"
-#include "judge/squared_distances.h"
+#include "metrics/mmd_kernels.h"
+#include "metrics/squared_distances.h"
 
 INLINE vd power4(vd a)
 {

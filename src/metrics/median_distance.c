@@ -6,9 +6,9 @@
  * distances.
  * A number to reproduce: the rows 0, 1, 4, 7 on a line have distances 1 3 3 4 6 7, median 3.5. */
 #include "base/context.h"
-#include "judge/columns.h"
-#include "judge/distance_kernels.h"
-#include "judge/neighbours.h"
+#include "metrics/columns.h"
+#include "metrics/distance_kernels.h"
+#include "metrics/neighbours.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* judge/mmd_kernels.h: kernel sums of one point against many, once per instruction set. */
-#ifndef HB_JUDGE_MMD_KERNELS_H
-#define HB_JUDGE_MMD_KERNELS_H
+/* metrics/mmd_kernels.h: kernel sums of one point against many, once per instruction set. */
+#ifndef HB_METRICS_MMD_KERNELS_H
+#define HB_METRICS_MMD_KERNELS_H
 
 #include "base/cpu.h"
 

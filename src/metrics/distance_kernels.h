@@ -1,6 +1,6 @@
-/* judge/distance_kernels.h: squared distances of one point to many, once per instruction set. */
-#ifndef HB_JUDGE_DISTANCE_KERNELS_H
-#define HB_JUDGE_DISTANCE_KERNELS_H
+/* metrics/distance_kernels.h: squared distances of one point to many, once per instruction set. */
+#ifndef HB_METRICS_DISTANCE_KERNELS_H
+#define HB_METRICS_DISTANCE_KERNELS_H
 
 #include "base/cpu.h"
 

@@ -19,7 +19,7 @@
 #include "base/linear_algebra.h"
 #include "base/memory.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <kiss_fftnd.h>
 #include <math.h>
 #include <string.h>

@@ -15,7 +15,7 @@
 #include "base/sized.h"
 #include "data/mixture.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #include "base/context.h"
 #include "data/mixture.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <math.h>
 #include <string.h>
 

@@ -13,15 +13,15 @@
  * A task takes a block of rows over all columns, in pieces that stay in the cache; what it keeps of a row
  * depends on the columns in order, so that threads change no bit. |a-b|^2 is the same bits as |b-a|^2.
  * Numbers to reproduce: X = Y gives precision and recall 1 and memorisation ratio 0. */
-#include "judge/neighbours.h"
+#include "metrics/neighbours.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/parallel.h"
 #include "base/sized.h"
-#include "judge/columns.h"
-#include "judge/distance_kernels.h"
+#include "metrics/columns.h"
+#include "metrics/distance_kernels.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <math.h>
 
 enum { ROWS = 32, MAX_WIDTH = 8192, MAX_K = 100 };

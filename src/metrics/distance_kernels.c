@@ -3,8 +3,8 @@
  * Differences are taken before they are squared, not |a|^2 + |b|^2 - 2ab, so that equal points are at
  * distance 0 and near ones lose no digits.
  * A number to reproduce: the distance of (1, 2) to (4, 6) has the square 25. */
-#include "judge/distance_kernels.h"
-#include "judge/squared_distances.h"
+#include "metrics/distance_kernels.h"
+#include "metrics/squared_distances.h"
 
 static void distances(size_t dim, const double *a, size_t count, const double *b, double *out)
 {

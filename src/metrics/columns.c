@@ -2,8 +2,8 @@
  *
  * A piece has as many columns as fit into PIECE_DOUBLES numbers, at least HB_MMD_LANES, at most what
  * there is: value j of point i is at [i / width][j][i % width]. */
-#include "judge/columns.h"
-#include "judge/mmd_kernels.h"
+#include "metrics/columns.h"
+#include "metrics/mmd_kernels.h"
 
 #include <math.h>
 

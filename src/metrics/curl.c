@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "random/streams.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <heatball/random.h>
 #include <math.h>
 #include <string.h>

@@ -10,9 +10,9 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "base/team_tasks.h"
-#include "judge/neighbours.h"
+#include "metrics/neighbours.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <string.h>
 
 enum { LEAST_ROWS = 4, LEAST_TIMES = 20, MOST_TIMES = 100000 };

@@ -1,8 +1,8 @@
-/* judge/squared_distances.h: squared distances of one point to STRIPS vectors of others, for the files
+/* metrics/squared_distances.h: squared distances of one point to STRIPS vectors of others, for the files
  * that are compiled once per instruction set. Each sum runs over the coordinates in order; the strips
  * only keep the multipliers busy, so their number changes no bit. */
-#ifndef HB_JUDGE_SQUARED_DISTANCES_H
-#define HB_JUDGE_SQUARED_DISTANCES_H
+#ifndef HB_METRICS_SQUARED_DISTANCES_H
+#define HB_METRICS_SQUARED_DISTANCES_H
 
 #include "random/vector.h"
 

@@ -1,6 +1,6 @@
-/* judge/neighbours.h: what the files about samples share. */
-#ifndef HB_JUDGE_NEIGHBOURS_H
-#define HB_JUDGE_NEIGHBOURS_H
+/* metrics/neighbours.h: what the files about samples share. */
+#ifndef HB_METRICS_NEIGHBOURS_H
+#define HB_METRICS_NEIGHBOURS_H
 
 #include <heatball/base.h>
 
