@@ -130,11 +130,7 @@ static void holm_rejects_in_order(void **state)
     const double p[2][3] = {{0.04, 0.01, 0.02}, {0.04, 0.01, 0.03}};
     for (int k = 0; k < 2; k++) {
         hb_certificate c = {.level = 0.95};
-        for (int i = 0; i < 3; i++) {
-            hb_line *line = hb_certificate_add(&c, "line", 1);
-            line->p_value = p[k][i];
-            line->value = 1;
-        }
+        for (int i = 0; i < 3; i++) hb_certificate_add(&c, "line", 1, 1, NAN, p[k][i]);
         hb_certificate_skip(&c, "line", 1, "not measured");
         hb_certificate_conclude(&c);
         int fails = 0;
