@@ -1,14 +1,14 @@
 /* Squared distances of one point to many, and sums of the MMD kernel over them; compiled once per
  * instruction set.
  *
- * Differences are taken before they are squared, not |a|^2 + |b|^2 - 2ab, so that equal points are at
- * distance 0 and near ones lose no digits. Each sum runs over the coordinates in order; the strips
- * only keep the multipliers busy, so their number changes no bit.
+ * Differences are taken before they are squared, not |a|^2 + |b|^2 - 2ab, so that equal points are
+ * at distance 0 and near ones lose no digits. Each sum runs over the coordinates in order; the
+ * strips only keep the multipliers busy, so their number changes no bit.
  * With s = |a-b|^2/(2 h^2) the five widths c = 4, 2, 1, 1/2, 1/4 need exp(-s/c^2) = e, e^4, e^16,
  * e^64, e^256 with e = exp(-s/16): one exponential and eight products. Sums go into eight parts
  * whatever the vector width, so that AVX2 and AVX-512 give the same bits.
- * Numbers to reproduce: the distance of (1, 2) to (4, 6) has the square 25; at |a-b| = h the mean of
- * the five is 0.51878631. */
+ * Numbers to reproduce: the distance of (1, 2) to (4, 6) has the square 25; at |a-b| = h the mean
+ * of the five is 0.51878631. */
 #include "metrics/distance_kernels.h"
 #include "random/vector.h"
 

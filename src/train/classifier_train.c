@@ -143,7 +143,7 @@ static hb_status step_shard(class_shard *shard)
     HB_TRY(hb_net_forward(shard->tape, parameters, shard->count, shard->input, shard->logits));
     hb_cross_entropy(shard->count, t->classes, shard->logits, shard->labels,
                      1 / (double)t->settings.batch, shard->p, shard->cotangent);
-    return hb_net_backward_alone(shard->tape, parameters, shard->cotangent, shard->gradient);
+    return hb_net_backward(shard->tape, parameters, shard->cotangent, 0, shard->gradient, NULL);
 }
 
 static hb_status shard_task(void *user, size_t index, int thread)

@@ -164,7 +164,7 @@ static hb_status add(hb_shard *shard)
     HB_TRY(shard->trainer->source->terms(&shard->alone, shard->trainer, &points, work->drift, NULL,
                                          work->source));
     for (size_t i = 0; i < points.n; i++) add_anchor(shard, work, &points, i);
-    HB_TRY(hb_net_backward(work->own.jets, parameters, work->cotangent, shard->gradient, NULL));
+    HB_TRY(hb_net_backward(work->own.jets, parameters, work->cotangent, 1, shard->gradient, NULL));
     if (!work->own.slopes) return HB_OK;
     return hb_net_slope_backward(work->own.slopes, parameters, NULL, work->slope_cotangent,
                                  shard->gradient);

@@ -181,7 +181,7 @@ static hb_status add(hb_shard *shard)
     HB_TRY(shard->trainer->source->terms(&shard->alone, shard->trainer, &points, work->drift,
                                          work->jacobian, work->source));
     for (size_t i = 0; i < points.n; i++) add_anchor(shard, work, &points, i);
-    return hb_net_backward(work->own.jets, model->parameters, work->cotangent, shard->gradient,
+    return hb_net_backward(work->own.jets, model->parameters, work->cotangent, 1, shard->gradient,
                            NULL);
 }
 

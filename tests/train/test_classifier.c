@@ -95,7 +95,7 @@ static void test_cross_entropy_gradient_by_parameters(void **state)
     float *gradient = calloc(n, sizeof *gradient);
     assert_non_null(gradient);
     loss_of(&p, parameters);
-    assert_ok(context, hb_net_backward(p.tape, parameters, p.cotangent, gradient, NULL));
+    assert_ok(context, hb_net_backward(p.tape, parameters, p.cotangent, 1, gradient, NULL));
     for (size_t k = 0; k < n; k += 3) {
         const float kept = parameters[k];
         double slope[2];
@@ -301,7 +301,8 @@ static void test_training_follows_the_formulas(void **state)
         memset(block + 3 * n, 0, n * sizeof *block);
         assert_ok(context, hb_net_forward(tape, own->parameters, IMAGES, input, logits));
         hb_cross_entropy(IMAGES, 3, logits, chosen, 1.0 / IMAGES, scratch, cotangent);
-        assert_ok(context, hb_net_backward(tape, own->parameters, cotangent, block + 3 * n, NULL));
+        assert_ok(context,
+                  hb_net_backward(tape, own->parameters, cotangent, 1, block + 3 * n, NULL));
         assert_ok(context,
                   hb_adam_step(context, &rates, n, block + 3 * n, own->parameters, &adam, NULL));
     }
