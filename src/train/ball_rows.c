@@ -63,6 +63,14 @@ void hb_ball_discard(hb_trainer *trainer)
     trainer->common = NULL;
 }
 
+hb_status hb_ball_scratch_create(hb_shard *shard, size_t bytes, hb_model_want want, size_t *rows,
+                                 void *out)
+{
+    const hb_ball_common *common = shard->trainer->common;
+    *rows = shard->anchors * (1 + common->nodes);
+    return hb_scratch_create(shard, bytes, want, *rows, out);
+}
+
 /* The levels of all rows; the nodes of one shell have one time, and so one level of noise. */
 static void place_levels(const hb_shard *shard, size_t nodes, hb_ball_rows *out)
 {

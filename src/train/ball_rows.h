@@ -14,12 +14,13 @@ typedef struct hb_ball_common {
     double C1;
 } hb_ball_common;
 
-/* A constraint over heat balls whose file has create and add, its scratch an hb_scratch at its beginning. */
-#define HB_BALL_CONSTRAINT(of_recipe, prepares, of_many, anchors_of_many)                          \
+/* A constraint over heat balls by NAME_create and NAME_add, its scratch an hb_scratch at its beginning. */
+#define HB_BALL_CONSTRAINT(name, of_recipe, prepares, of_many, anchors_of_many)                    \
     {                                                                                              \
         .weight = (of_recipe), .most_weight = (of_recipe), .target_rows = 512,                     \
         .spares_small_tau = 1, .balls = 1, .many = {(of_many), (anchors_of_many), 4},              \
-        .prepare = (prepares), .discard = hb_ball_discard, .create = create, .add = add            \
+        .prepare = (prepares), .discard = hb_ball_discard, .create = name##_create,                \
+        .add = name##_add                                                                          \
     }
 
 /* The balls of a training: nodes of degree 3, or few directions, as many as the setting `nodes` says. */
@@ -37,6 +38,9 @@ typedef struct hb_ball_rows {
     int *labels;            // (rows), NULL without classes
 } hb_ball_rows;
 
+/* As hb_scratch_create, with a tape for all these rows, whose number *rows becomes. */
+hb_status hb_ball_scratch_create(hb_shard *shard, size_t bytes, hb_model_want want, size_t *rows,
+                                 void *out);
 /* Its rows in the table of a workspace. */
 #define HB_BALL_ROWS(shard, at, n, dim)                                                            \
     HB_ARRAY((at).z, (n) * (dim)), HB_ARRAY((at).tau, (n)), HB_ARRAY((at).weight, (n)),            \

@@ -89,7 +89,7 @@ double hb_cross_entropy(size_t n, size_t classes, const float *logits, const int
 /* ---- rows of a step ---- */
 
 /* Where coordinate i of a moved image comes from: pixels *at and *at + 1 with weights 1 - part and part. */
-static double source_of(size_t i, double move, size_t side, size_t *at)
+static double class_source(size_t i, double move, size_t side, size_t *at)
 {
     const double place = fmin(fmax((double)i - move, 0), (double)(side - 1));
     *at = (size_t)place < side - 1 ? (size_t)place : side - 2;
@@ -100,10 +100,10 @@ void hb_move_image(size_t side, const double *image, double down, double right, 
 {
     for (size_t i = 0; i < side; i++) {
         size_t row;
-        const double v = source_of(i, down, side, &row);
+        const double v = class_source(i, down, side, &row);
         for (size_t j = 0; j < side; j++) {
             size_t column;
-            const double u = source_of(j, right, side, &column);
+            const double u = class_source(j, right, side, &column);
             const double *near = image + row * side + column, *next = near + side;
             moved[i * side + j] =
                 (1 - v) * ((1 - u) * near[0] + u * near[1]) + v * ((1 - u) * next[0] + u * next[1]);
@@ -111,7 +111,7 @@ void hb_move_image(size_t side, const double *image, double down, double right, 
     }
 }
 
-static hb_status draw_rows(class_shard *shard)
+static hb_status class_draw_rows(class_shard *shard)
 {
     const class_trainer *t = shard->trainer;
     const size_t batch = (size_t)t->settings.batch;
@@ -135,27 +135,28 @@ static hb_status draw_rows(class_shard *shard)
     return HB_OK;
 }
 
-static hb_status step_shard(class_shard *shard)
+static hb_status class_step_shard(class_shard *shard)
 {
     const class_trainer *t = shard->trainer;
     const float *parameters = t->classifier->parameters;
-    HB_TRY(draw_rows(shard));
+    HB_TRY(class_draw_rows(shard));
     HB_TRY(hb_net_forward(shard->tape, parameters, shard->count, shard->input, shard->logits));
     hb_cross_entropy(shard->count, t->classes, shard->logits, shard->labels,
                      1 / (double)t->settings.batch, shard->p, shard->cotangent);
     return hb_net_backward(shard->tape, parameters, shard->cotangent, 0, shard->gradient, NULL);
 }
 
-static hb_status shard_task(void *user, size_t index, int thread)
+static hb_status class_shard_task(void *user, size_t index, int thread)
 {
     (void)thread;
     class_trainer *t = user;
-    return hb_context_adopt(t->context, &t->shards[index].alone, step_shard(&t->shards[index]));
+    return hb_context_adopt(t->context, &t->shards[index].alone,
+                            class_step_shard(&t->shards[index]));
 }
 
 /* ---- the loop ---- */
 
-static hb_status step(hb_context *quiet, class_trainer *t)
+static hb_status class_step(hb_context *quiet, class_trainer *t)
 {
     const size_t parameters = hb_net_parameters(t->classifier->net);
     const uint64_t epoch = t->state.step / t->steps_per_epoch;
@@ -164,7 +165,7 @@ static hb_status step(hb_context *quiet, class_trainer *t)
                              t->settings.seed ^ UINT64_C(0x9e3779b97f4a7c15) * (epoch + 1), t->n,
                              t->order));
     HB_TRY(hb_net_prepare(quiet, t->classifier->net, t->classifier->parameters));
-    HB_TRY(hb_parallel_for(quiet, "classifier", t->n_shards, shard_task, t));
+    HB_TRY(hb_parallel_for(quiet, "classifier", t->n_shards, class_shard_task, t));
     memcpy(t->gradient, t->shards[0].gradient, parameters * sizeof(float));
     for (size_t s = 1; s < t->n_shards; s++)
         for (size_t i = 0; i < parameters; i++) t->gradient[i] += t->shards[s].gradient[i];
@@ -172,11 +173,11 @@ static hb_status step(hb_context *quiet, class_trainer *t)
                         &t->state, NULL);
 }
 
-static hb_status loop(class_trainer *t)
+static hb_status class_loop(class_trainer *t)
 {
     hb_context quiet = hb_context_child(t->context, 0);
     while (t->state.step < t->steps) {
-        HB_TRY(hb_context_adopt(t->context, &quiet, step(&quiet, t)));
+        HB_TRY(hb_context_adopt(t->context, &quiet, class_step(&quiet, t)));
         HB_TRY(hb_team_progress(t->context, "classifier", (double)t->state.step, (double)t->steps));
     }
     memcpy(t->classifier->parameters, t->state.average,
@@ -186,8 +187,8 @@ static hb_status loop(class_trainer *t)
 
 /* ---- made ready ---- */
 
-static hb_status check_rows(hb_context *context, int dim, size_t n, const double *x, int classes,
-                            const int *labels)
+static hb_status class_check_rows(hb_context *context, int dim, size_t n, const double *x,
+                                  int classes, const int *labels)
 {
     HB_CHECK(context, dim >= 1 && dim <= 65536, HB_ERROR_ARGUMENT,
              "dim is %d; it must be 1 to 65536", dim);
@@ -202,7 +203,7 @@ static hb_status check_rows(hb_context *context, int dim, size_t n, const double
 }
 
 /* The side of square images, when they are to be moved. */
-static hb_status choose_shift(class_trainer *t)
+static hb_status class_choose_shift(class_trainer *t)
 {
     const size_t side = (size_t)(sqrt((double)t->dim) + 0.5);
     const int square = side * side == t->dim && side >= 2;
@@ -214,7 +215,7 @@ static hb_status choose_shift(class_trainer *t)
     return HB_OK;
 }
 
-static void find_scale(const class_trainer *t)
+static void class_find_scale(const class_trainer *t)
 {
     double *shift = t->classifier->shift, squares = 0;
     for (size_t i = 0; i < t->n * t->dim; i++) shift[i % t->dim] += t->x[i];
@@ -227,7 +228,7 @@ static void find_scale(const class_trainer *t)
     t->classifier->scale = scale > 0 ? scale : 1;
 }
 
-static hb_status create_shard(class_trainer *t, size_t index, class_shard *shard)
+static hb_status class_create_shard(class_trainer *t, size_t index, class_shard *shard)
 {
     const size_t batch = (size_t)t->settings.batch, dim = t->dim, classes = t->classes;
     const size_t parameters = hb_net_parameters(t->classifier->net);
@@ -246,7 +247,7 @@ static hb_status create_shard(class_trainer *t, size_t index, class_shard *shard
     return hb_net_tape_create(&shard->alone, t->classifier->net, &jets, n, &shard->tape);
 }
 
-static hb_status create_arrays(class_trainer *t)
+static hb_status class_create_arrays(class_trainer *t)
 {
     const size_t parameters = hb_net_parameters(t->classifier->net);
     HB_TRY(HB_WORKSPACE(t->context, &t->work, HB_ARRAY(t->gradient, parameters),
@@ -254,21 +255,21 @@ static hb_status create_arrays(class_trainer *t)
                         HB_ARRAY(t->state.average, parameters), HB_ARRAY(t->order, t->n),
                         HB_ARRAY(t->shards, t->n_shards)));
     memset(t->shards, 0, t->n_shards * sizeof(class_shard));
-    for (size_t s = 0; s < t->n_shards; s++) HB_TRY(create_shard(t, s, &t->shards[s]));
+    for (size_t s = 0; s < t->n_shards; s++) HB_TRY(class_create_shard(t, s, &t->shards[s]));
     return HB_OK;
 }
 
-static hb_status prepare(class_trainer *t)
+static hb_status class_prepare(class_trainer *t)
 {
     const hb_classifier_settings *s = &t->settings;
     const size_t batch = (size_t)s->batch;
     const hb_net_shape shape = {(int)t->dim, (int)t->classes, s->width, s->depth, 0};
-    HB_TRY(choose_shift(t));
+    HB_TRY(class_choose_shift(t));
     HB_TRY(hb_classifier_create(t->context, &shape, &t->classifier));
     /* the last layer starts at 0: all classes are equally likely */
     HB_TRY(
         hb_net_initialise(t->context, t->classifier->net, s->seed, 0, t->classifier->parameters));
-    find_scale(t);
+    class_find_scale(t);
     t->n_shards = (batch + SHARD_ROWS - 1) / SHARD_ROWS;
     t->steps_per_epoch = (t->n + batch - 1) / batch;
     t->steps = (uint64_t)s->epochs * t->steps_per_epoch;
@@ -277,10 +278,10 @@ static hb_status prepare(class_trainer *t)
     t->adam.ema = s->ema;
     t->adam.steps = t->steps;
     t->adam.warmup = t->steps / 10 < 100 ? t->steps / 10 : 100;
-    return create_arrays(t);
+    return class_create_arrays(t);
 }
 
-static void discard(class_trainer *t)
+static void class_discard(class_trainer *t)
 {
     for (size_t s = 0; t->shards && s < t->n_shards; s++) {
         hb_net_tape_destroy(t->shards[s].tape);
@@ -298,16 +299,16 @@ hb_status hb_classifier_train(hb_context *context, const hb_classifier_settings 
     *out = NULL;
     class_trainer t = {.context = context, .n = n, .x = x, .labels = labels};
     HB_SIZED_READ(context, hb_classifier_settings, settings, &t.settings);
-    HB_TRY(check_rows(context, dim, n, x, classes, labels));
+    HB_TRY(class_check_rows(context, dim, n, x, classes, labels));
     HB_TRY(hb_setting_rows_check(context, settings_table, &t.settings));
     t.dim = (size_t)dim;
     t.classes = (size_t)classes;
-    hb_status status = prepare(&t);
-    if (status == HB_OK) status = loop(&t);
+    hb_status status = class_prepare(&t);
+    if (status == HB_OK) status = class_loop(&t);
     if (status == HB_OK) {
         *out = t.classifier;
         t.classifier = NULL;
     }
-    discard(&t);
+    class_discard(&t);
     return status;
 }

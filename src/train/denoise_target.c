@@ -46,7 +46,7 @@ hb_status hb_target_create(hb_shard *shard)
 }
 
 /* The window of the epoch's order that opens with the shard's own rows. */
-static void gather(const hb_shard *shard, target_scratch *work)
+static void target_gather(const hb_shard *shard, target_scratch *work)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t d = (size_t)trainer->model->info.dim;
@@ -67,7 +67,7 @@ static void gather(const hb_shard *shard, target_scratch *work)
 }
 
 /* Row i: z.x becomes -|z - a x|^2/(2b) + |z|^2/(2b), then w. */
-static void weigh(const hb_shard *shard, target_scratch *work, size_t i)
+static void target_weigh(const hb_shard *shard, target_scratch *work, size_t i)
 {
     const hb_noise_level *c = &shard->rows.level[i];
     const int label = shard->rows.labels ? shard->rows.labels[i] : -1;
@@ -88,10 +88,10 @@ hb_status hb_target_average(hb_shard *shard)
     if (!work) return HB_OK;
     hb_rows *rows = &shard->rows;
     const hb_net_layer products = {.in = d, .out = work->stride};
-    gather(shard, work);
+    target_gather(shard, work);
     for (size_t i = 0; i < rows->n * d; i++) work->z[i] = (float)rows->z[i];
     HB_TRY(hb_net_to_outputs(&shard->alone, &products, rows->n, work->rows, work->z, work->weight));
-    for (size_t i = 0; i < rows->n; i++) weigh(shard, work, i);
+    for (size_t i = 0; i < rows->n; i++) target_weigh(shard, work, i);
     HB_TRY(hb_net_to_inputs(&shard->alone, &products, rows->n, work->rows, work->weight, 0,
                             work->mean));
     for (size_t i = 0; i < rows->n; i++) {

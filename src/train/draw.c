@@ -9,7 +9,7 @@
  * z_0 + sqrt((1 + spread^2) b) e. Every number is a function of (seed, step, row), so a run can go
  * on anywhere. Must reproduce: draws of step 7 alone are those of step 7 in a run
  * (tests/train/test_train.c). */
-#include "train/drift_terms.h"
+#include "train/trainer.h"
 
 #include <heatball/random.h>
 #include <math.h>
@@ -47,7 +47,8 @@ hb_status hb_draw_levels(hb_shard *shard, int stream, size_t first, size_t total
 }
 
 /* z of one row from the data's row and its noise. */
-static void place_row(const hb_trainer *trainer, size_t row, double reach, size_t i, hb_rows *rows)
+static void draw_place_row(const hb_trainer *trainer, size_t row, double reach, size_t i,
+                           hb_rows *rows)
 {
     const size_t d = (size_t)trainer->model->info.dim;
     const hb_noise_level *c = &rows->level[i];
@@ -78,8 +79,8 @@ static hb_status draw_rows(hb_shard *shard)
     HB_TRY(hb_draw_levels(shard, HB_STREAM_TAU, shard->first, batch, rows));
     HB_TRY(hb_draw_noise(shard, HB_STREAM_NOISE, shard->first, batch, rows));
     for (size_t i = 0; i < rows->n; i++)
-        place_row(trainer, trainer->order[(in_epoch * batch + shard->first + i) % trainer->n], 1, i,
-                  rows);
+        draw_place_row(trainer, trainer->order[(in_epoch * batch + shard->first + i) % trainer->n],
+                       1, i, rows);
     for (size_t i = 0; i < rows->n && trainer->model->info.dim > SMALL_DIM; i++)
         rows->weight[i] = 1 / hb_model_data_share(trainer->model, &rows->level[i]);
     if (!rows->labels) return hb_target_average(shard);
@@ -103,7 +104,7 @@ static hb_status draw_anchors(hb_shard *shard)
                              HB_STREAM_TRAIN + HB_STREAM_ANCHOR_ROW,
                              trainer->state.step * total + first, rows->n, shard->uniform));
     for (size_t i = 0; i < rows->n; i++)
-        place_row(trainer, (size_t)(shard->uniform[i] * (double)trainer->n), reach, i, rows);
+        draw_place_row(trainer, (size_t)(shard->uniform[i] * (double)trainer->n), reach, i, rows);
     return HB_OK;
 }
 

@@ -13,7 +13,7 @@
  * the paths of their targets. Anchors: f_j with noise of variance 2D + spread^2 b, then phi_h.
  * A number to reproduce: F = -x: s_z = e^h s_y. */
 #include "train/drift_pool.h"
-#include "train/drift_terms.h"
+#include "train/trainer.h"
 
 #include <heatball/random.h>
 #include <math.h>
@@ -32,7 +32,7 @@ typedef struct drift_scratch {
     float *weight;         // (HB_POOL_GROUP, most)
 } drift_scratch;
 
-static hb_status create_shard(hb_shard *shard)
+static hb_status drift_create_shard(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t d = (size_t)trainer->model->info.dim;
@@ -57,7 +57,7 @@ static hb_status create_shard(hb_shard *shard)
 /* ---- along the flow ---- */
 
 /* v becomes e^{-hJ'} v by its series; J' is the transpose of (d, d). */
-static void back_along(size_t d, const double *jacobian, double h, double *v, double *scratch)
+static void drift_back_along(size_t d, const double *jacobian, double h, double *v, double *scratch)
 {
     double *term = scratch, *next = scratch + d;
     memcpy(term, v, d * sizeof *v);
@@ -72,7 +72,7 @@ static void back_along(size_t d, const double *jacobian, double h, double *v, do
 }
 
 /* A row that the flow threw far away stays where it was: it is far outside the data. */
-static int keep_row(size_t d, const double *y, double *end)
+static int drift_keep_row(size_t d, const double *y, double *end)
 {
     for (size_t j = 0; j < d; j++)
         if (!(fabs(end[j]) <= 1e3 * (1 + fabs(y[j])))) {
@@ -84,7 +84,7 @@ static int keep_row(size_t d, const double *y, double *end)
 
 /* end = phi_h(y) for rows first .. first+n-1, all of one level; J and grad div F at the midpoint
  * when `slopes`. */
-static hb_status flow_rows(hb_shard *shard, size_t first, size_t n, double h, int slopes)
+static hb_status drift_flow_rows(hb_shard *shard, size_t first, size_t n, double h, int slopes)
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_problem *drift = trainer->settings.drift;
@@ -97,17 +97,18 @@ static hb_status flow_rows(hb_shard *shard, size_t first, size_t n, double h, in
         HB_TRY(hb_drift_at(&shard->alone, drift, n, end, NULL, NULL, work->bend + first * d,
                            work->jacobian + first * d * d));
     HB_TRY(hb_drift_flow(&shard->alone, drift, n, d, h / 2, end, work->flow));
-    for (size_t i = first; i < first + n; i++) keep_row(d, work->y + i * d, work->end + i * d);
+    for (size_t i = first; i < first + n; i++)
+        drift_keep_row(d, work->y + i * d, work->end + i * d);
     return HB_OK;
 }
 
 /* s_y of row i to s_z. */
-static void carry_score(drift_scratch *work, size_t d, size_t i, double h)
+static void drift_carry_score(drift_scratch *work, size_t d, size_t i, double h)
 {
     double *slope = work->slope + i * d, *bend = work->bend + i * d;
     const double *jacobian = work->jacobian + i * d * d;
-    back_along(d, jacobian, h, slope, work->term);
-    back_along(d, jacobian, h / 2, bend, work->term);
+    drift_back_along(d, jacobian, h, slope, work->term);
+    drift_back_along(d, jacobian, h / 2, bend, work->term);
     for (size_t j = 0; j < d; j++) slope[j] -= h * bend[j];
 }
 
@@ -118,8 +119,8 @@ typedef struct hb_group {
     size_t level, first;
 } hb_group;
 
-static hb_status draw_group(hb_shard *shard, int stream, size_t g, size_t groups, size_t window,
-                            hb_group *out)
+static hb_status drift_draw_group(hb_shard *shard, int stream, size_t g, size_t groups,
+                                  size_t window, hb_group *out)
 {
     const hb_trainer *trainer = shard->trainer;
     double u[2];
@@ -134,7 +135,7 @@ static hb_status draw_group(hb_shard *shard, int stream, size_t g, size_t groups
 }
 
 /* f* of the n rows from `first` on over the group's paths, into work->mean. */
-static hb_status average(hb_shard *shard, const hb_group *group, size_t first, size_t n)
+static hb_status drift_average(hb_shard *shard, const hb_group *group, size_t first, size_t n)
 {
     drift_scratch *work = shard->drawing;
     const hb_pool *pool = shard->trainer->pool;
@@ -158,8 +159,8 @@ static hb_status average(hb_shard *shard, const hb_group *group, size_t first, s
 }
 
 /* Rows first .. first+n-1 of the shard, all of one group; own: the first of them in the group. */
-static hb_status draw_rows_of_group(hb_shard *shard, const hb_group *group, size_t first, size_t n,
-                                    size_t own)
+static hb_status drift_draw_rows_of_group(hb_shard *shard, const hb_group *group, size_t first,
+                                          size_t n, size_t own)
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_pool *pool = trainer->pool;
@@ -180,14 +181,14 @@ static hb_status draw_rows_of_group(hb_shard *shard, const hb_group *group, size
         rows->weight[first + i] = 1;
         rows->root[first + i] = plain ? reach : sqrt(rows->level[first + i].b);
     }
-    if (work->most > 0) HB_TRY(average(shard, group, first, n));
-    HB_TRY(flow_rows(shard, first, n, lag / 2, 1));
+    if (work->most > 0) HB_TRY(drift_average(shard, group, first, n));
+    HB_TRY(drift_flow_rows(shard, first, n, lag / 2, 1));
     for (size_t i = first * d; i < (first + n) * d; i++) {
         work->slope[i] = ((double)work->mean[i] - work->y[i]) / (2 * lag);
         rows->z[i] = work->end[i];
     }
     for (size_t i = first; i < first + n; i++) {
-        carry_score(work, d, i, lag / 2);
+        drift_carry_score(work, d, i, lag / 2);
         for (size_t j = i * d; j < (i + 1) * d; j++)
             rows->noise[j] = (float)(-rows->root[i] * work->slope[j]);
     }
@@ -195,8 +196,8 @@ static hb_status draw_rows_of_group(hb_shard *shard, const hb_group *group, size
 }
 
 /* Labels are those of the rows' own paths, some dropped; they are needed before the targets. */
-static hb_status draw_labels(hb_shard *shard, const hb_group *group, size_t first, size_t n,
-                             size_t own)
+static hb_status drift_draw_labels(hb_shard *shard, const hb_group *group, size_t first, size_t n,
+                                   size_t own)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t batch = (size_t)trainer->settings.batch;
@@ -211,7 +212,7 @@ static hb_status draw_labels(hb_shard *shard, const hb_group *group, size_t firs
     return HB_OK;
 }
 
-static hb_status draw_rows(hb_shard *shard)
+static hb_status drift_draw_rows(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t batch = (size_t)trainer->settings.batch;
@@ -223,9 +224,9 @@ static hb_status draw_rows(hb_shard *shard)
         const size_t row = shard->first + i, own = row % HB_POOL_GROUP;
         hb_group group;
         n = HB_POOL_GROUP - own < shard->count - i ? HB_POOL_GROUP - own : shard->count - i;
-        HB_TRY(draw_group(shard, HB_STREAM_TAU, row / HB_POOL_GROUP, groups, window, &group));
-        HB_TRY(draw_labels(shard, &group, i, n, own));
-        HB_TRY(draw_rows_of_group(shard, &group, i, n, own));
+        HB_TRY(drift_draw_group(shard, HB_STREAM_TAU, row / HB_POOL_GROUP, groups, window, &group));
+        HB_TRY(drift_draw_labels(shard, &group, i, n, own));
+        HB_TRY(drift_draw_rows_of_group(shard, &group, i, n, own));
     }
     return HB_OK;
 }
@@ -233,7 +234,7 @@ static hb_status draw_rows(hb_shard *shard)
 /* ---- anchors ---- */
 
 /* A residual counts 1/(1 + |F|^2/(30 mean |F|^2)) of itself, less where the drift is strong. */
-static hb_status weigh_anchors(hb_shard *shard)
+static hb_status drift_weigh_anchors(hb_shard *shard)
 {
     const size_t d = (size_t)shard->trainer->model->info.dim;
     drift_scratch *work = shard->drawing;
@@ -248,7 +249,7 @@ static hb_status weigh_anchors(hb_shard *shard)
     return HB_OK;
 }
 
-static hb_status draw_anchors(hb_shard *shard)
+static hb_status drift_draw_anchors(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_pool *pool = trainer->pool;
@@ -270,10 +271,10 @@ static hb_status draw_anchors(hb_shard *shard)
         for (size_t j = 0; j < d; j++)
             work->y[i * d + j] = (double)from[j] + reach * (double)rows->noise[i * d + j];
         if (rows->labels) rows->labels[i] = pool->member_labels[member];
-        HB_TRY(flow_rows(shard, i, 1, pool->lag[k] / 2, 0));
+        HB_TRY(drift_flow_rows(shard, i, 1, pool->lag[k] / 2, 0));
     }
     memcpy(rows->z, work->end, rows->n * d * sizeof *rows->z);
-    return weigh_anchors(shard);
+    return drift_weigh_anchors(shard);
 }
 
 /* weight: b, whose cube weights a residual, is small where a user's drift is fast (models.md) */
@@ -281,8 +282,8 @@ const hb_row_source hb_rows_of_drift = {.weight = 6,
                                         .falls_from = 2,
                                         .create = hb_pool_create,
                                         .destroy = hb_pool_destroy,
-                                        .create_shard = create_shard,
+                                        .create_shard = drift_create_shard,
                                         .begin = hb_pool_refresh,
-                                        .rows = draw_rows,
-                                        .anchors = draw_anchors,
+                                        .rows = drift_draw_rows,
+                                        .anchors = drift_draw_anchors,
                                         .terms = hb_drift_terms};

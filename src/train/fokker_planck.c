@@ -33,15 +33,15 @@ typedef struct residual_scratch {
 } residual_scratch;
 
 /* Channels of the jets: value, directions, ln tau, Laplacian over the directions. */
-static size_t channels_of(const residual_scratch *work)
+static size_t fp_channels_of(const residual_scratch *work)
 {
     return work->directions + 3;
 }
 
-static hb_status create_arrays(hb_shard *shard, residual_scratch *work)
+static hb_status fp_create_arrays(hb_shard *shard, residual_scratch *work)
 {
     const size_t m = shard->anchors, d = (size_t)shard->trainer->model->info.dim;
-    const size_t channels = channels_of(work), in = work->inputs;
+    const size_t channels = fp_channels_of(work), in = work->inputs;
     return HB_WORKSPACE(
         shard->trainer->context, &work->own.arrays, HB_ARRAY(work->input, channels * m * in),
         HB_ARRAY(work->output, channels * m), HB_ARRAY(work->cotangent, channels * m),
@@ -51,7 +51,7 @@ static hb_status create_arrays(hb_shard *shard, residual_scratch *work)
         HB_ARRAY(work->drift, m * d), HB_ARRAY(work->source, m));
 }
 
-static hb_status create(hb_shard *shard)
+static hb_status fp_create(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     const int dim = trainer->model->info.dim, exact = dim <= SMALL_DIM;
@@ -60,7 +60,7 @@ static hb_status create(hb_shard *shard)
     work->inputs = (size_t)hb_model_inputs_count(trainer->model);
     work->directions = (size_t)(exact ? dim : trainer->settings.nodes);
     if (shard->anchors == 0) return HB_OK;
-    HB_TRY(create_arrays(shard, work));
+    HB_TRY(fp_create_arrays(shard, work));
     const hb_net_jets jets = {.first = (int)work->directions + 1,
                               .laplacian = (int)work->directions};
     const hb_net *net = trainer->model->net;
@@ -71,8 +71,8 @@ static hb_status create(hb_shard *shard)
 
 /* Direction k of the inputs: a coordinate, or random signs (the same for all anchors of the shard).
  */
-static void fill_direction(const hb_shard *shard, const residual_scratch *work, size_t k,
-                           float *input)
+static void fp_fill_direction(const hb_shard *shard, const residual_scratch *work, size_t k,
+                              float *input)
 {
     const hb_model *model = shard->trainer->model;
     const size_t d = (size_t)model->info.dim, m = shard->anchors;
@@ -86,7 +86,7 @@ static void fill_direction(const hb_shard *shard, const residual_scratch *work, 
             input[i * work->inputs + j] = work->words[k * d + j] >> 31 ? 1.0f : -1.0f;
 }
 
-static hb_status fill_inputs(hb_shard *shard, residual_scratch *work, const hb_points *points)
+static hb_status fp_fill_inputs(hb_shard *shard, residual_scratch *work, const hb_points *points)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t channel = points->n * work->inputs;
@@ -98,7 +98,7 @@ static hb_status fill_inputs(hb_shard *shard, residual_scratch *work, const hb_p
             words, work->words));
     hb_model_inputs(trainer->model, points, work->input);
     for (size_t k = 0; k < work->directions; k++)
-        fill_direction(shard, work, k, work->input + (1 + k) * channel);
+        fp_fill_direction(shard, work, k, work->input + (1 + k) * channel);
     hb_model_inputs_log_tau(trainer->model, points, work->input,
                             work->input + (1 + work->directions) * channel);
     memset(work->input + (2 + work->directions) * channel, 0, channel * sizeof(float));
@@ -107,7 +107,8 @@ static hb_status fill_inputs(hb_shard *shard, residual_scratch *work, const hb_p
 
 /* The residual of anchor i, its part of the loss, and the cotangents of everything it was made
  * from. */
-static void add_anchor(hb_shard *shard, residual_scratch *work, const hb_points *points, size_t i)
+static void fp_add_anchor(hb_shard *shard, residual_scratch *work, const hb_points *points,
+                          size_t i)
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_noise_level *c = &points->level[i];
@@ -146,14 +147,14 @@ static void add_anchor(hb_shard *shard, residual_scratch *work, const hb_points 
     }
 }
 
-static hb_status add(hb_shard *shard)
+static hb_status fp_add(hb_shard *shard)
 {
     const hb_model *model = shard->trainer->model;
     residual_scratch *work = shard->scratch;
     const hb_rows *anchor = &shard->anchor;
     const hb_points points = {anchor->n, anchor->z, anchor->level, anchor->labels};
     const float *parameters = model->parameters;
-    HB_TRY(fill_inputs(shard, work, &points));
+    HB_TRY(fp_fill_inputs(shard, work, &points));
     HB_TRY(hb_net_forward(work->own.jets, parameters, points.n, work->input, work->output));
     if (work->own.slopes) {
         memset(work->slope_cotangent, 0, points.n * work->inputs * sizeof(float));
@@ -163,7 +164,7 @@ static hb_status add(hb_shard *shard)
     HB_TRY(hb_model_reference(model, &points, work->scratch, NULL, work->reference));
     HB_TRY(shard->trainer->source->terms(&shard->alone, shard->trainer, &points, work->drift, NULL,
                                          work->source));
-    for (size_t i = 0; i < points.n; i++) add_anchor(shard, work, &points, i);
+    for (size_t i = 0; i < points.n; i++) fp_add_anchor(shard, work, &points, i);
     HB_TRY(hb_net_backward(work->own.jets, parameters, work->cotangent, 1, shard->gradient, NULL));
     if (!work->own.slopes) return HB_OK;
     return hb_net_slope_backward(work->own.slopes, parameters, NULL, work->slope_cotangent,
@@ -174,6 +175,6 @@ static const hb_constraint fp = {.weight = 2,
                                  .most_weight = 1,
                                  .spares_small_tau = 1,
                                  .many = {0.3, 64, 4},
-                                 .create = create,
-                                 .add = add};
+                                 .create = fp_create,
+                                 .add = fp_add};
 const hb_loss_law hb_loss_fp = {.energy = &fp, .other = &hb_constraint_fp_score};

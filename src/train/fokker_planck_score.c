@@ -31,7 +31,7 @@ typedef struct vector_scratch {
     double *source;             // (anchors, dim): e_ref
 } vector_scratch;
 
-static hb_status prepare(hb_trainer *trainer)
+static hb_status fp_score_prepare(hb_trainer *trainer)
 {
     const hb_model_info *info = &trainer->model->info;
     HB_CHECK(trainer->context, info->head == HB_HEAD_SCORE, HB_ERROR_ARGUMENT,
@@ -44,7 +44,7 @@ static hb_status prepare(hb_trainer *trainer)
     return HB_OK;
 }
 
-static hb_status create(hb_shard *shard)
+static hb_status fp_score_create(hb_shard *shard)
 {
     hb_trainer *trainer = shard->trainer;
     const size_t d = (size_t)trainer->model->info.dim, m = shard->anchors;
@@ -73,7 +73,8 @@ typedef struct anchor_terms {
     double g, g_rate, first, second;
 } anchor_terms;
 
-static void take_channels(const vector_scratch *work, size_t m, size_t i, size_t d, anchor_terms *t)
+static void fp_score_take_channels(const vector_scratch *work, size_t m, size_t i, size_t d,
+                                   anchor_terms *t)
 {
     for (size_t j = 0; j < d; j++) {
         const float *out = work->output + i * d + j;
@@ -84,13 +85,13 @@ static void take_channels(const vector_scratch *work, size_t m, size_t i, size_t
     }
 }
 
-static void take_terms(const hb_model *model, const vector_scratch *work, const hb_points *points,
-                       size_t i, anchor_terms *t)
+static void fp_score_take_terms(const hb_model *model, const vector_scratch *work,
+                                const hb_points *points, size_t i, anchor_terms *t)
 {
     const hb_noise_level *c = &points->level[i];
     const size_t d = (size_t)model->info.dim;
     const double b_rate = hb_model_noise_rate(model, c), root = sqrt(c->b);
-    take_channels(work, points->n, i, d, t);
+    fp_score_take_channels(work, points->n, i, d, t);
     t->g = c->k / root;
     t->g_rate = (c->k_rate - c->k * b_rate / (2 * c->b)) / root;
     t->first = t->g / c->sigma;
@@ -109,7 +110,8 @@ static void take_terms(const hb_model *model, const vector_scratch *work, const 
     }
 }
 
-static double residual(const anchor_terms *t, size_t d, size_t n_pairs, double tau, size_t i)
+static double fp_score_residual(const anchor_terms *t, size_t d, size_t n_pairs, double tau,
+                                size_t i)
 {
     double e = t->source[i] + (t->g_rate * t->N[i] + t->g * t->N_t[i]) / tau;
     for (size_t j = 0; j < d; j++)
@@ -123,8 +125,8 @@ static double residual(const anchor_terms *t, size_t d, size_t n_pairs, double t
 }
 
 /* Cotangents of the channels from P_i = dL/de_i. */
-static void write_cotangents(const anchor_terms *t, vector_scratch *work, size_t m, size_t i,
-                             size_t d, double tau, const double *P)
+static void fp_score_write_cotangents(const anchor_terms *t, vector_scratch *work, size_t m,
+                                      size_t i, size_t d, double tau, const double *P)
 {
     for (size_t j = 0; j < d; j++) {
         float *out = work->cotangent + i * d + j;
@@ -142,7 +144,8 @@ static void write_cotangents(const anchor_terms *t, vector_scratch *work, size_t
     }
 }
 
-static void add_anchor(hb_shard *shard, vector_scratch *work, const hb_points *points, size_t i)
+static void fp_score_add_anchor(hb_shard *shard, vector_scratch *work, const hb_points *points,
+                                size_t i)
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_noise_level *c = &points->level[i];
@@ -152,18 +155,18 @@ static void add_anchor(hb_shard *shard, vector_scratch *work, const hb_points *p
     const double scale = 0.5 * c->b * sqrt(c->b) * shard->anchor.weight[i];
     anchor_terms t;
     double P[MOST_DIM] = {0};
-    take_terms(trainer->model, work, points, i, &t);
+    fp_score_take_terms(trainer->model, work, points, i, &t);
     for (size_t k = 0; k < d; k++) {
         double slope;
-        const double rho = scale * residual(&t, d, work->n_pairs, c->tau, k);
+        const double rho = scale * fp_score_residual(&t, d, work->n_pairs, c->tau, k);
         shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
         shard->losses[HB_LOSS_RESIDUAL2] += share * rho * rho;
         P[k] = factor * slope * scale;
     }
-    write_cotangents(&t, work, points->n, i, d, c->tau, P);
+    fp_score_write_cotangents(&t, work, points->n, i, d, c->tau, P);
 }
 
-static hb_status add(hb_shard *shard)
+static hb_status fp_score_add(hb_shard *shard)
 {
     const hb_model *model = shard->trainer->model;
     vector_scratch *work = shard->scratch;
@@ -180,7 +183,7 @@ static hb_status add(hb_shard *shard)
     HB_TRY(hb_model_reference(model, &points, work->scratch, NULL, work->reference));
     HB_TRY(shard->trainer->source->terms(&shard->alone, shard->trainer, &points, work->drift,
                                          work->jacobian, work->source));
-    for (size_t i = 0; i < points.n; i++) add_anchor(shard, work, &points, i);
+    for (size_t i = 0; i < points.n; i++) fp_score_add_anchor(shard, work, &points, i);
     return hb_net_backward(work->own.jets, model->parameters, work->cotangent, 1, shard->gradient,
                            NULL);
 }
@@ -188,6 +191,6 @@ static hb_status add(hb_shard *shard)
 const hb_constraint hb_constraint_fp_score = {.weight = 1.2,
                                               .most_weight = 1,
                                               .spares_small_tau = 1,
-                                              .prepare = prepare,
-                                              .create = create,
-                                              .add = add};
+                                              .prepare = fp_score_prepare,
+                                              .create = fp_score_create,
+                                              .add = fp_score_add};

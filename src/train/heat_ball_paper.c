@@ -23,7 +23,7 @@ typedef struct paper_scratch {
     size_t *first, *count; // (anchors): rows of the nodes; count 0: no part
 } paper_scratch;
 
-static hb_status prepare(hb_trainer *trainer)
+static hb_status paper_prepare(hb_trainer *trainer)
 {
     HB_CHECK(trainer->context, trainer->model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
              "the hb-paper loss needs the energy head");
@@ -35,7 +35,7 @@ static hb_status prepare(hb_trainer *trainer)
     return HB_OK;
 }
 
-static hb_status create(hb_shard *shard)
+static hb_status paper_create(hb_shard *shard)
 {
     hb_context *context = shard->trainer->context;
     const size_t d = (size_t)shard->trainer->model->info.dim, m = shard->anchors;
@@ -50,8 +50,8 @@ static hb_status create(hb_shard *shard)
                         HB_ARRAY(work->count, m));
 }
 
-static void place(const hb_shard *shard, paper_scratch *work, size_t i, const double *z,
-                  double sigma, size_t row)
+static void paper_place(const hb_shard *shard, paper_scratch *work, size_t i, const double *z,
+                        double sigma, size_t row)
 {
     const size_t d = (size_t)shard->trainer->model->info.dim;
     for (size_t k = 0; k < d; k++)
@@ -61,7 +61,7 @@ static void place(const hb_shard *shard, paper_scratch *work, size_t i, const do
 }
 
 /* Nodes of anchor i from `row` on; returns the row behind them in *row. */
-static hb_status place_nodes(hb_shard *shard, paper_scratch *work, size_t i, size_t *row)
+static hb_status paper_place_nodes(hb_shard *shard, paper_scratch *work, size_t i, size_t *row)
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_train_settings *s = &trainer->settings;
@@ -74,13 +74,13 @@ static hb_status place_nodes(hb_shard *shard, paper_scratch *work, size_t i, siz
                           work->draws, 1, work->draw_z, work->sigma));
     for (size_t j = 0; j < work->draws; j++) {
         if (work->sigma[j] < SIGMA_MIN || work->sigma[j] > s->sigma_max) continue;
-        place(shard, work, i, work->draw_z + j * d, work->sigma[j], (*row)++);
+        paper_place(shard, work, i, work->draw_z + j * d, work->sigma[j], (*row)++);
         work->count[i]++;
     }
     return HB_OK;
 }
 
-static void add_anchor(hb_shard *shard, paper_scratch *work, size_t i)
+static void paper_add_anchor(hb_shard *shard, paper_scratch *work, size_t i)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t first = work->first[i], n = work->count[i];
@@ -95,21 +95,24 @@ static void add_anchor(hb_shard *shard, paper_scratch *work, size_t i)
         work->net.cotangent[j] = (float)(-2 * factor * residual / (double)n);
 }
 
-static hb_status add(hb_shard *shard)
+static hb_status paper_add(hb_shard *shard)
 {
     paper_scratch *work = shard->scratch;
     size_t rows = shard->anchors;
     for (size_t i = 0; i < shard->anchors; i++) {
-        place(shard, work, i, NULL, 0, i);
-        HB_TRY(place_nodes(shard, work, i, &rows));
+        paper_place(shard, work, i, NULL, 0, i);
+        HB_TRY(paper_place_nodes(shard, work, i, &rows));
     }
     const hb_points points = {rows, work->at.z, work->at.level, work->at.labels};
     HB_TRY(hb_row_values_forward(shard, &points, &work->net));
     for (size_t i = 0; i < rows; i++) work->net.v[i] += (double)work->net.w[i];
-    for (size_t i = 0; i < shard->anchors; i++) add_anchor(shard, work, i);
+    for (size_t i = 0; i < shard->anchors; i++) paper_add_anchor(shard, work, i);
     return hb_row_values_backward(shard, &work->net);
 }
 
-static const hb_constraint paper = {
-    .weight = 1, .most_weight = 1, .prepare = prepare, .create = create, .add = add};
+static const hb_constraint paper = {.weight = 1,
+                                    .most_weight = 1,
+                                    .prepare = paper_prepare,
+                                    .create = paper_create,
+                                    .add = paper_add};
 const hb_loss_law hb_loss_hb_paper = {.energy = &paper, .other = &paper};

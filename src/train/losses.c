@@ -1,4 +1,4 @@
-/* The losses: one line each. X(NAME, name) is the law hb_loss_NAME of the file that has it, and how users call it;
+/* The losses: one line each. X(NAME, name) is the hb_loss_ops hb_loss_NAME of the file that has it, and how users call it;
  * its place is its value of hb_loss. */
 #include "train/trainer.h"
 

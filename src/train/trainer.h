@@ -23,8 +23,7 @@ typedef struct hb_pool hb_pool; /* drift_pool.h */
  * a user's drift (drift_draw.c). Chosen once, when a trainer is made; nothing else asks for the process. create
  * and destroy may be NULL. */
 typedef struct hb_row_source {
-    double weight,
-        falls_from; /* a factor of the weight of a constraint's recipe; not 0: in its place */
+    double weight, falls_from; /* factor of a recipe's weight; dim from which it falls, or 0 */
     hb_status (*create)(hb_trainer *trainer);
     void (*destroy)(hb_trainer *trainer);
     hb_status (*create_shard)(hb_shard *shard); /* shard->drawing, in shard->drawing_work */
@@ -49,12 +48,11 @@ typedef struct hb_recipe {
  * shard->anchors anchors; add adds its gradient, times trainer->ramp, to shard->gradient and its value to
  * shard->losses. All but add may be NULL; discard goes with prepare. */
 typedef struct hb_constraint {
-    double weight,
-        most_weight; /* of its recipe: in up to three dimensions; the most that it may be above */
-    int target_rows; /* likewise */
-    int spares_small_tau; /* has no anchors there */
-    int balls;            /* averages over balls, fewer in more dimensions */
-    hb_recipe many;       /* anchors 0: none of its own */
+    double weight, most_weight; /* of its recipe: up to three dimensions, and at most above */
+    int target_rows;            /* of its recipe */
+    int spares_small_tau;       /* has no anchors there */
+    int balls;                  /* averages over balls, fewer in more dimensions */
+    hb_recipe many;             /* anchors 0: none of its own */
     hb_status (*prepare)(hb_trainer *trainer);
     void (*discard)(hb_trainer *trainer);
     hb_status (*create)(hb_shard *shard);
@@ -108,12 +106,11 @@ struct hb_shard {
 
 struct hb_trainer {
     hb_context *context;
-    hb_train_settings
-        settings; /* the user's, with what they leave open chosen; drift: NULL unless the process has one */
+    /* The user's, with what they leave open chosen; drift: NULL unless the process has one. */
+    hb_train_settings settings;
     const hb_row_source *source;
     const hb_constraint *constraint;
-    hb_problem
-        *own; /* of an SDE as typed, in the coordinates of its frame; settings.drift is this then */
+    hb_problem *own; /* settings.drift of an SDE as typed, in the coordinates of its frame */
     hb_model *model; /* its parameters are those being trained */
     size_t n;
     const double *z;      // (n, dim)
@@ -123,11 +120,10 @@ struct hb_trainer {
     uint64_t steps_per_epoch;
     double ramp; /* of this step, 0 to 1 */
     size_t n_shards;
-    hb_shard *shards; // (n_shards)
-    void *common;     /* the constraint's, for all shards */
-    const float
-        *aside;    /* weights that directions of balls are chosen by; NULL: those being trained */
-    hb_pool *pool; /* the source's */
+    hb_shard *shards;   // (n_shards)
+    void *common;       /* the constraint's, for all shards */
+    const float *aside; /* directions of balls follow these weights; NULL: those being trained */
+    hb_pool *pool;      /* the source's */
     hb_adam_settings adam;
     hb_adam_state state;
     size_t stride;    /* of a shard's gradient: its parameters, up to a whole cache line */
@@ -139,8 +135,7 @@ struct hb_trainer {
     uint64_t log_every;
     double log_sums[HB_LOSSES + 1]; /* since the last row; the norm is last */
     uint64_t log_count;
-    double recent,
-        recent_weight; /* loss of the last steps: a fading sum, and that of its weights */
+    double recent, recent_weight; /* loss of the last steps: fading sums of it and of weights */
     hb_workspace work;
 };
 
@@ -193,6 +188,22 @@ typedef struct hb_row_values {
         HB_ARRAY((values).cotangent, (rows)), HB_ARRAY((values).scratch, 2 * (rows) * (dim))
 hb_status hb_row_values_forward(hb_shard *shard, const hb_points *points, hb_row_values *values);
 hb_status hb_row_values_backward(hb_shard *shard, const hb_row_values *values);
+
+/* ---- the part of a step that one task does (micro_batch.c) ---- */
+
+/* Destroy it also when create failed. */
+hb_status hb_shard_create(hb_trainer *trainer, size_t index, hb_shard *shard);
+void hb_shard_destroy(hb_shard *shard);
+/* Its rows of trainer->state.step: gradient and losses from zero. */
+hb_status hb_shard_step(hb_shard *shard);
+
+/* The terms of the two sources of rows, on this thread (drift_terms.c). Of v_ref is left
+ *     d_tau v - Lap v - |grad v|^2 + F.grad v + div F,
+ * which is 0 for OU and VE, and for scores its gradient. */
+hb_status hb_linear_terms(hb_context *alone, const hb_trainer *trainer, const hb_points *points,
+                          double *F, double *jacobian, double *left);
+hb_status hb_drift_terms(hb_context *alone, const hb_trainer *trainer, const hb_points *points,
+                         double *F, double *jacobian, double *left);
 
 /* What sources share: tau of rows first .. of `total` in a step, and noise. */
 hb_status hb_draw_levels(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows);

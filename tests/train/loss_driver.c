@@ -5,7 +5,7 @@
  * Makes rows of two blobs, a network with random weights and the anchors of a step, writes the model, and to standard
  * output doubles: anchors, dim, parameters, number of the first anchor, seed, loss; z (anchors, dim), tau (anchors),
  * gradient (parameters), layer by layer, of weights and biases. */
-#include "train/shard.h"
+#include "train/trainer.h"
 
 #include <heatball/random.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * far larger. */
 #include "support.h"
 #include "train/ball_rows.h"
-#include "train/shard.h"
+#include "train/trainer.h"
 
 enum { ROWS = 400, MOST_DIM = 8, BEYOND = 100 }; /* few rotations with signs from 65 on */
 

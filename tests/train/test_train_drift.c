@@ -6,8 +6,7 @@
 #include "support.h"
 #include "train/ball_rows.h"
 #include "train/drift_pool.h"
-#include "train/drift_terms.h"
-#include "train/shard.h"
+#include "train/trainer.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /* A shard: its arrays, and its part of a step. Everything that it writes is its own. */
-#include "train/shard.h"
+#include "train/trainer.h"
 
 #include <string.h>
 
