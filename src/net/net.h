@@ -80,7 +80,7 @@ void hb_net_tape_destroy(hb_net_tape *tape);
 /* input[channels][rows][inputs] -> output[channels][rows][outputs]. In the input, channel 1 + k is
  * the derivative of the inputs along direction k, a pair's channel their own second derivative and
  * the Laplacian's channel their own Laplacian (both 0 for inputs that are linear in the
- * directions). The input is copied. Always one thread: the caller spreads shards of rows over
+ * directions). The input is copied. Always one thread: the caller spreads micro-batches over
  * threads, in a number that does not depend on them. */
 hb_status hb_net_forward(hb_net_tape *tape, const float *parameters, size_t rows,
                          const float *input, float *output);

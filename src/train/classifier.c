@@ -1,12 +1,12 @@
 /* A classifier of rows: softmax over a multilayer perceptron.
  *
  *     p_c = exp(l_c)/sum exp(l),   l = N((x - shift)/scale),
- * shift the mean of the training rows, scale their root mean square deviation over all columns, so that
- * pixels that never change do no harm. Rows are asked in blocks of BLOCK; a row is alone in the products
- * (net/net_product.c), so its result does not depend on the others.
+ * shift the mean of the training rows, scale their root mean square deviation over all columns, so
+ * that pixels that never change do no harm. Rows are asked in blocks of BLOCK; a row is alone in
+ * the products (net/net_product.c), so its result does not depend on the others.
  *
- * Files: layer0.weight, layer0.bias, ... (F32, PyTorch's order), shift and scale (F64); the text format is
- * "heatball classifier 2". All sizes are those of the arrays.
+ * Files: layer0.weight, layer0.bias, ... (F32, PyTorch's order), shift and scale (F64); the text
+ * format is "heatball classifier 2". All sizes are those of the arrays.
  * A number to reproduce: equal logits of 10 classes give 0.1 each. */
 #include "train/classifier.h"
 #include "base/parallel.h"

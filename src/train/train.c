@@ -1,9 +1,10 @@
 /* The training loop.
  *
- *     repeat: shards draw rows, add losses and gradients -> sum in order -> Adam -> log, checkpoint
+ *     repeat: micro-batches draw rows, add losses and gradients -> sum in order -> Adam -> log,
+ *     checkpoint
  * The constraint's weight is 0 for the first `warmup` of the steps and rises linearly over the next
- * `ramp`: the network must know roughly where the density is before a residual says anything. It may be taken in
- * every K-th step only, K times. The
+ * `ramp`: the network must know roughly where the density is before a residual says anything. It
+ * may be taken in every K-th step only, K times. The
  * result is the average of the weights over the last steps. Must reproduce: the same weights on 1
  * and 2 threads, and in one run or in two (tests/train/test_train.c). */
 #include "base/sized.h"
@@ -19,20 +20,20 @@ enum { SUM_CHUNK = 65536, SUM_PIECE = 2048 };
 
 /* ---- one step ---- */
 
-static hb_status train_shard_task(void *user, size_t index, int thread)
+static hb_status train_micro_batch_task(void *user, size_t index, int thread)
 {
     (void)thread;
     hb_trainer *t = user;
-    hb_shard *shard = &t->shards[index];
-    const hb_status status = hb_shard_step(shard);
+    hb_micro_batch *micro = &t->micro_batches[index];
+    const hb_status status = hb_micro_batch_step(micro);
     if (status != HB_OK)
         hb_fail(t->context, status, "step %llu: %.400s", (unsigned long long)t->state.step + 1,
-                hb_context_message(&shard->alone));
+                hb_context_message(&micro->alone));
     return status;
 }
 
-/* A chunk of the gradient: the sum over shards, in their order and in the place of the first, and its
- * square, piece by piece while that is in the cache. */
+/* A chunk of the gradient: the sum over micro-batches, in their order and in the place of the
+ * first, and its square, piece by piece while that is in the cache. */
 static hb_status train_sum_chunk(void *user, size_t first, size_t n, int thread, double *squares)
 {
     (void)thread;
@@ -41,14 +42,15 @@ static hb_status train_sum_chunk(void *user, size_t first, size_t n, int thread,
     *squares = 0;
     for (size_t i = first; i < first + n; i += SUM_PIECE) {
         const size_t left = first + n - i, count = left < SUM_PIECE ? left : SUM_PIECE;
-        for (size_t s = 1; s < t->n_shards; s++)
-            kernels->add(count, t->shards[s].gradient + i, t->shards[0].gradient + i);
-        *squares += kernels->squared_norm(count, t->shards[0].gradient + i);
+        for (size_t s = 1; s < t->n_micro_batches; s++)
+            kernels->add(count, t->micro_batches[s].gradient + i, t->micro_batches[0].gradient + i);
+        *squares += kernels->squared_norm(count, t->micro_batches[0].gradient + i);
     }
     return HB_OK;
 }
 
-/* 0 during the warm-up, 1 after the ramp; with constraint_every K that times K in every K-th train_step, else 0. */
+/* 0 during the warm-up, 1 after the ramp; with constraint_every K that times K in every K-th
+ * train_step, else 0. */
 static double train_ramp(const hb_trainer *t)
 {
     const double done = (double)t->state.step / (double)t->settings.steps - t->settings.warmup;
@@ -66,10 +68,11 @@ static hb_status train_step(hb_context *quiet, hb_trainer *t, double *norm)
     HB_TRY(hb_net_prepare(quiet, t->model->net, t->model->parameters));
     const hb_left left[] = {{t->gradients, t->stride * sizeof *t->gradients, 0},
                             {t->losses, HB_LOSSES * sizeof *t->losses, 0}};
-    HB_TRY(hb_team_for_blocks(quiet, "train", t->n_shards, train_shard_task, t, 2, left));
+    HB_TRY(
+        hb_team_for_blocks(quiet, "train", t->n_micro_batches, train_micro_batch_task, t, 2, left));
     HB_TRY(hb_parallel_sum(quiet, NULL, n, SUM_CHUNK, 1, train_sum_chunk, t, &squares));
     *norm = sqrt(squares);
-    return hb_adam_move(t->context, &t->adam, n, t->shards[0].gradient, squares,
+    return hb_adam_move(t->context, &t->adam, n, t->micro_batches[0].gradient, squares,
                         t->model->parameters, &t->state);
 }
 
@@ -81,8 +84,8 @@ static int train_wants_checkpoint(const hb_trainer *t)
     return t->settings.checkpoint && every > 0 && t->state.step % every == 0;
 }
 
-/* Shows the model to the caller's watch: the averaged weights stand in for those being trained until
- * it returns. *start moves on by the time that it took, so that watching is not training. */
+/* Shows the model to the caller's watch: the averaged weights stand in for those being trained
+ * until it returns. *start moves on by the time that it took, so that watching is not training. */
 static hb_status train_show(hb_trainer *t, double *start)
 {
     const double before = hb_seconds();

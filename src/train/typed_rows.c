@@ -1,10 +1,10 @@
 /* Data under an SDE as typed, dx = f dt + G dW: in the coordinates y in which G is sqrt(2).
  *
- * There dy = F dt + sqrt(2) dW (problem/frame_build.c, unit): the training has a drift as any other, its time is t, and it
- * does not know of x. The first row tells on which side of a place where the noise vanishes the process lives. A noise that
- * is sqrt(2) already needs none of this.
- * Paths are kept in single precision: rows that lie so far from 0 in y that its grain is felt beside the least noise of the
- * training, sqrt(2 tau_min), are refused.
+ * There dy = F dt + sqrt(2) dW (problem/frame_build.c, unit): the training has a drift as any
+ * other, its time is t, and it does not know of x. The first row tells on which side of a place
+ * where the noise vanishes the process lives. A noise that is sqrt(2) already needs none of this.
+ * Paths are kept in single precision: rows that lie so far from 0 in y that its grain is felt
+ * beside the least noise of the training, sqrt(2 tau_min), are refused.
  * A number to reproduce: the noise 0.2 x has y = ln x sqrt(2)/0.2, and x = e is y = 7.0710678. */
 #include "problem/frame.h"
 #include "problem/noise.h"

@@ -202,7 +202,7 @@ static hb_classifier_settings small_settings(void)
     hb_classifier_settings_default(sizeof s, &s);
     s.width = 20;
     s.epochs = 8;
-    s.batch = 300; /* three shards, the last short */
+    s.batch = 300; /* three micro-batches, the last short */
     s.rate = 0.02;
     s.shift = 0.4;
     return s;
@@ -312,7 +312,7 @@ static void test_training_follows_the_formulas(void **state)
         away += pow((double)trained->parameters[k] - (double)adam.average[k], 2);
         size += pow((double)adam.average[k], 2);
     }
-    /* shards add in another order, and Adam makes much of gradients that are nearly 0 */
+    /* micro-batches add in another order, and Adam makes much of gradients that are nearly 0 */
     assert_near(sqrt(away / size), 0, 3e-3);
     free(block);
     hb_net_tape_destroy(tape);
