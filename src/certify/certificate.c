@@ -33,10 +33,8 @@ hb_status hb_certificate_create(hb_context *context, const hb_certify_settings *
     const char *data = settings->data_name ? settings->data_name : "the rows";
     hb_status status = hb_copy_string(context, name, &c->name);
     if (status == HB_OK) status = hb_copy_string(context, data, &c->data_name);
-    if (status == HB_OK)
-        *out = c;
-    else
-        hb_certificate_destroy(c);
+    if (status != HB_OK) hb_certificate_destroy(c);
+    *out = status == HB_OK ? c : NULL;
     return status;
 }
 

@@ -255,7 +255,7 @@ static hb_status certify_at_tau(const hb_certify_run *run, size_t index)
     if (status == HB_OK) status = certify_measure_lines(run, &rows);
     if (status != HB_OK && rows.map) hb_release(run->context, run->out->maps[--run->out->n_maps].x);
     hb_workspace_destroy(&work);
-    hb_certify_level_destroy(&level);
+    hb_workspace_destroy(&level.work);
     return status;
 }
 

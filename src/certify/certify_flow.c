@@ -109,7 +109,7 @@ static hb_status flow_carry(const flow_run *r, size_t index, double tau, int use
     hb_certify_level level;
     HB_TRY(hb_certify_level_create(r->run, index, tau, &level));
     const hb_status status = hb_certify_carry(r->run, &level, use, 0, r->m, rows, x, NULL);
-    hb_certify_level_destroy(&level);
+    hb_workspace_destroy(&level.work);
     return status;
 }
 

@@ -91,7 +91,7 @@ hb_status hb_certify_log_residual(const hb_certify_run *run, const hb_certify_ro
                               HB_ARRAY(r.v, 2 * r.nodes.anchors * r.nodes.pairs));
     if (status == HB_OK) status = log_residual_fill(&r);
     if (status == HB_OK) log_residual_write_line(&r);
-    hb_certify_nodes_destroy(&r.nodes);
+    hb_workspace_destroy(&r.nodes.work);
     hb_workspace_destroy(&r.work);
     return status;
 }

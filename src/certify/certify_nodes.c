@@ -36,11 +36,6 @@ hb_status hb_certify_nodes_create(const hb_certify_run *run, const hb_certify_ro
                         HB_ARRAY(out->tau, 2 * n), HB_ARRAY(out->divergence, 2 * n));
 }
 
-void hb_certify_nodes_destroy(hb_certify_nodes *nodes)
-{
-    hb_workspace_destroy(&nodes->work);
-}
-
 hb_status hb_certify_nodes_place(hb_certify_nodes *nodes, hb_measure measure, int use, double power,
                                  size_t first, size_t count)
 {

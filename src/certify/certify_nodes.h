@@ -22,7 +22,6 @@ typedef struct hb_certify_nodes {
 
 hb_status hb_certify_nodes_create(const hb_certify_run *run, const hb_certify_rows *rows,
                                   hb_certify_nodes *out);
-void hb_certify_nodes_destroy(hb_certify_nodes *nodes);
 /* Nodes of a measure behind the rows first .. first+count-1, with rho = radius U^power; `use`
  * chooses independent ones, 0 .. 7. */
 hb_status hb_certify_nodes_place(hb_certify_nodes *nodes, hb_measure measure, int use, double power,

@@ -56,7 +56,7 @@ hb_status hb_certify_level_create(const hb_certify_run *run, size_t index, doubl
         out->width = sqrt(2 * tau);
         const hb_status status =
             hb_problem_is_linear(run->settings.drift) ? level_of_linear_drift(run, out) : HB_OK;
-        if (status != HB_OK) hb_certify_level_destroy(out);
+        if (status != HB_OK) hb_workspace_destroy(&out->work);
         for (size_t j = 0; out->gaussian && j < d; j++)
             out->width = fmin(out->width, out->L[j * d + j]);
         return status;
@@ -67,11 +67,6 @@ hb_status hb_certify_level_create(const hb_certify_run *run, size_t index, doubl
     hb_matrix_diagonal(d, out->width, out->L);
     memset(out->shift, 0, d * sizeof *out->shift);
     return HB_OK;
-}
-
-void hb_certify_level_destroy(hb_certify_level *level)
-{
-    hb_workspace_destroy(&level->work);
 }
 
 void hb_certify_centre(const hb_certify_level *level, size_t d, const double *x, double *out)

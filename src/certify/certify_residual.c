@@ -170,7 +170,7 @@ hb_status hb_certify_residual(const hb_certify_run *run, const hb_certify_rows *
     hb_status status = hb_certify_nodes_create(run, rows, &r.nodes);
     if (status == HB_OK) status = residual_fill(&r);
     if (status == HB_OK) residual_write_lines(&r);
-    hb_certify_nodes_destroy(&r.nodes);
+    hb_workspace_destroy(&r.nodes.work);
     hb_workspace_destroy(&r.work);
     return status;
 }

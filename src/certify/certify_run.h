@@ -83,7 +83,6 @@ typedef struct hb_certify_level {
 
 hb_status hb_certify_level_create(const hb_certify_run *run, size_t index, double tau,
                                   hb_certify_level *out);
-void hb_certify_level_destroy(hb_certify_level *level);
 /* Rows (n, dim) carried to tau: x (n, dim), and target (n, dim) unless NULL, the score of the
  * transition from the row, whose mean at given x is the true score; NaN where it is not known.
  * noise: 0, 2, .. are independent of each other, 1, 3, .. are those turned round (or other

@@ -156,7 +156,7 @@ static hb_status normaliser_anneal(normaliser *z, hb_metropolis *m, double *weig
     HB_TRY(hb_prior_draw(&z->gaussian, z->context, z->seed, 0, CHAINS, m->x));
     for (int k = 1; k <= LEVELS; k++, before = z->power) {
         z->power = (double)(k * k) / (LEVELS * LEVELS);
-        HB_TRY(hb_metropolis_begin(m));
+        HB_TRY(m->target(z, CHAINS, m->x, m->value, m->gradient));
         for (size_t i = 0; i < CHAINS; i++) weight[i] += (z->power - before) * z->difference[i];
         HB_TRY(hb_metropolis_move(m, HB_STREAM_GENERATE | (uint64_t)(USE + 2 * k)));
     }
@@ -206,8 +206,8 @@ static hb_status normaliser_by_annealing(normaliser *z, double *log_normaliser, 
     if (status == HB_OK) status = hb_metropolis_create(&m);
     if (status == HB_OK) status = normaliser_anneal(z, &m, weight);
     if (status == HB_OK) status = normaliser_mean(z, weight, log_normaliser, error);
-    hb_metropolis_destroy(&m);
-    hb_prior_destroy(&z->gaussian);
+    hb_workspace_destroy(&m.work);
+    hb_workspace_destroy(&z->gaussian.work);
     hb_workspace_destroy(&work);
     return status;
 }

@@ -57,11 +57,11 @@ static hb_status ends_move_copies(hb_reverse *run, uint64_t first, size_t rows, 
                            s->end_density ? STEP * B / cbrt((double)run->dim) : 2 * SNR * SNR * B,
                        .x = x};
     HB_TRY(hb_metropolis_create(&m));
-    hb_status status = hb_metropolis_begin(&m);
+    hb_status status = ends_target(run, rows, x, m.value, m.gradient);
     const int moves = m.adjusted ? MOVES : MOVES_BARE;
     for (int k = 0; k < moves && status == HB_OK; k++)
         status = hb_metropolis_move(&m, HB_STREAM_GENERATE | (uint64_t)(2 * k + 1));
-    hb_metropolis_destroy(&m);
+    hb_workspace_destroy(&m.work);
     return status;
 }
 

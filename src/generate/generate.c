@@ -224,7 +224,7 @@ hb_status hb_reverse_generate(hb_reverse *run, uint64_t first, double *x)
     hb_status status = hb_prior_create(run->context, &own, (int)run->dim, &prior);
     if (status == HB_OK) status = generate_check_steps(run, &prior, &own.detail);
     if (status == HB_OK) status = generate_carry_all(run, &prior, first, x);
-    hb_prior_destroy(&prior);
+    hb_workspace_destroy(&prior.work);
     run->settings = given;
     return hb_context_adopt(run->context, &quiet, status);
 }

@@ -200,7 +200,7 @@ hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out, d
     }
     const hb_left rows[2] = {{out, sizeof *out, 0}, {error, 2 * sizeof *out, 0}};
     status = hb_team_gather(context, status, run->n, error ? 2 : 1, rows);
-    hb_prior_destroy(&prior);
+    hb_workspace_destroy(&prior.work);
     run->quiet = NULL;
     return hb_context_adopt(context, &quiet, status);
 }
@@ -213,7 +213,7 @@ static hb_status likelihood_by_differences(hb_reverse *run, int probes, const do
     HB_TRY(hb_trace_create(run, probes, &trace));
     run->by_probes = probes > 0;
     const hb_status status = hb_reverse_likelihood(run, x, out, error);
-    hb_trace_destroy(&trace);
+    hb_workspace_destroy(&trace.work);
     return status;
 }
 

@@ -23,16 +23,6 @@ hb_status hb_metropolis_create(hb_metropolis *m)
                         HB_ARRAY(m->uniform, n));
 }
 
-void hb_metropolis_destroy(hb_metropolis *m)
-{
-    hb_workspace_destroy(&m->work);
-}
-
-hb_status hb_metropolis_begin(hb_metropolis *m)
-{
-    return m->target(m->user, m->n, m->x, m->value, m->gradient);
-}
-
 /* r of row i. */
 static double metropolis_log_ratio(const hb_metropolis *m, size_t i)
 {

@@ -62,11 +62,6 @@ hb_status hb_prior_create(hb_context *context, const hb_generate_settings *setti
     return prior_factor(out);
 }
 
-void hb_prior_destroy(hb_prior *prior)
-{
-    hb_workspace_destroy(&prior->work);
-}
-
 /* ---- draws ---- */
 
 typedef struct prior_draw {

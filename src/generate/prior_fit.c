@@ -102,7 +102,7 @@ hb_status hb_prior_fit(const hb_reverse *run, hb_prior *prior)
     if (d > MOST_DIM) return HB_OK;
     hb_prior isotropic = *prior;
     *prior = (hb_prior){.context = isotropic.context, .dim = d, .sd = isotropic.sd};
-    hb_prior_destroy(&isotropic);
+    hb_workspace_destroy(&isotropic.work);
     HB_TRY(HB_WORKSPACE(run->context, &prior->work, HB_ARRAY(prior->mean, d),
                         HB_ARRAY(prior->cholesky, d * d)));
     memset(prior->mean, 0, d * sizeof *prior->mean);

@@ -52,7 +52,6 @@ typedef struct hb_prior {
 
 hb_status hb_prior_create(hb_context *context, const hb_generate_settings *settings, int dim,
                           hb_prior *out);
-void hb_prior_destroy(hb_prior *prior);
 /* Draws first .. first+n-1, x(n, dim). */
 hb_status hb_prior_draw(const hb_prior *prior, hb_context *quiet, uint64_t seed, uint64_t first,
                         size_t n, double *x);
@@ -165,11 +164,9 @@ typedef struct hb_metropolis {
     double *noise, *uniform;          // (n, dim), (n)
     hb_workspace work;
 } hb_metropolis;
-/* Scratch of a struct whose first fields are set. */
+/* Scratch (in work) of a struct whose first fields are set; value and gradient at x are the caller's
+ * to fill, before the first move and whenever the target is another one. */
 hb_status hb_metropolis_create(hb_metropolis *m);
-void hb_metropolis_destroy(hb_metropolis *m);
-/* value and gradient at x: before the first move, and whenever the target is another one. */
-hb_status hb_metropolis_begin(hb_metropolis *m);
 /* One step of all rows: normals of `stream`, uniforms of the next. */
 hb_status hb_metropolis_move(hb_metropolis *m, uint64_t stream);
 
@@ -211,7 +208,6 @@ hb_status hb_flow_integrate(hb_reverse *run, hb_level from, hb_level to, size_t 
 
 /* Scratch for so many probes (0: all axes); the run has it from then on. */
 hb_status hb_trace_create(hb_reverse *run, int probes, hb_score_trace *out);
-void hb_trace_destroy(hb_score_trace *trace);
 /* The length of the differences from this level on. */
 hb_status hb_trace_begin(hb_reverse *run, hb_level level);
 /* score(n, dim) and its divergences sum(n, sums) at x(n, dim), however the run gets them; off(n),

@@ -49,7 +49,7 @@ static hb_status trace_place_reference(hb_reverse *run, hb_level level)
     HB_TRY(hb_prior_create(run->context, &there, (int)d, &prior));
     double *draw = trace->s, *along = draw + DRAWS * d; // (DRAWS, d) each
     hb_status status = hb_prior_draw(&prior, run->quiet, REFERENCE_SEED, 0, DRAWS, draw);
-    hb_prior_destroy(&prior);
+    hb_workspace_destroy(&prior.work);
     for (size_t i = 0; there.ends && i < DRAWS * d; i++)
         draw[i] = there.ends[i % (there.n_ends * d)];
     if (status == HB_OK)
@@ -264,9 +264,4 @@ hb_status hb_trace_create(hb_reverse *run, int probes, hb_score_trace *out)
     run->trace = out;
     run->sums = p > 0 ? p : 1;
     return HB_OK;
-}
-
-void hb_trace_destroy(hb_score_trace *trace)
-{
-    hb_workspace_destroy(&trace->work);
 }

@@ -34,7 +34,6 @@ hb_status hb_guide_train(hb_context *context, const hb_problem *problem,
 /* The model outlives the guide. */
 hb_status hb_guide_create(hb_context *context, const hb_problem *problem, const hb_model *model,
                           int walk_steps, size_t walks, uint64_t seed, double tau, hb_guide *out);
-void hb_guide_destroy(hb_guide *guide);
 /* Which draws: those that are averaged, those of the diagnostic sample, those that find the scale;
  * one more chooses probes (solve/method_network.c). */
 typedef enum hb_guide_use {

@@ -55,7 +55,7 @@ static void guided_destroy(void *self)
 {
     guided *g = self;
     hb_context *context = g->guide.context;
-    hb_guide_destroy(&g->guide);
+    hb_workspace_destroy(&g->guide.work);
     hb_workspace_destroy(&g->work);
     hb_release(context, g);
 }

@@ -93,11 +93,6 @@ hb_status hb_guide_create(hb_context *context, const hb_problem *problem, const 
     if (status == HB_OK) status = guide_measure(out, rows, drift);
     hb_workspace_destroy(&work);
     if (status == HB_OK) status = guide_create_arrays(out);
-    if (status != HB_OK) hb_guide_destroy(out);
+    if (status != HB_OK) hb_workspace_destroy(&out->work);
     return status;
-}
-
-void hb_guide_destroy(hb_guide *guide)
-{
-    hb_workspace_destroy(&guide->work);
 }

@@ -89,10 +89,8 @@ hb_status hb_model_create(hb_context *context, const hb_model_info *info, hb_mod
     *model = (hb_model){.context = context, .info = *info, .spread = 1};
     model->info.scale = 1;
     const hb_status status = model_create_parts(model);
-    if (status != HB_OK)
-        hb_model_destroy(model);
-    else
-        *out = model;
+    if (status != HB_OK) hb_model_destroy(model);
+    *out = status == HB_OK ? model : NULL;
     return status;
 }
 

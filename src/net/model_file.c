@@ -348,10 +348,8 @@ hb_status hb_model_read(hb_context *context, const hb_safetensors *file, hb_mode
     hb_status status = file_read_scales(context, file, info.scale, model);
     if (status == HB_OK) status = file_read_arrays(context, file, model);
     if (status == HB_OK) status = hb_model_columns_read(context, file, model);
-    if (status != HB_OK)
-        hb_model_destroy(model);
-    else
-        *out = model;
+    if (status != HB_OK) hb_model_destroy(model);
+    *out = status == HB_OK ? model : NULL;
     return status;
 }
 

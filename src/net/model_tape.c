@@ -76,10 +76,8 @@ hb_status hb_model_tape_create(hb_context *context, const hb_model *model, hb_mo
                             .channels = 1};
     hb_status status = tape_create_net(tape);
     if (status == HB_OK) status = tape_create_arrays(tape);
-    if (status != HB_OK)
-        hb_model_tape_destroy(tape);
-    else
-        *out = tape;
+    if (status != HB_OK) hb_model_tape_destroy(tape);
+    *out = status == HB_OK ? tape : NULL;
     return status;
 }
 

@@ -66,10 +66,8 @@ static hb_status view_create_scorer(hb_context *context, const hb_model *model, 
                           .block = block,
                           .threads = blocks < threads ? blocks : threads};
     const hb_status status = view_create_scratch(scorer, want);
-    if (status != HB_OK)
-        hb_scorer_destroy(scorer);
-    else
-        *out = scorer;
+    if (status != HB_OK) hb_scorer_destroy(scorer);
+    *out = status == HB_OK ? scorer : NULL;
     return status;
 }
 

@@ -103,10 +103,8 @@ static hb_status net_tape_new(hb_context *context, const hb_net *net, const hb_n
     tape->slope = slope;
     tape->capacity = rows;
     const hb_status status = net_tape_allocate(context, jets, tape);
-    if (status == HB_OK)
-        *out = tape;
-    else
-        hb_net_tape_destroy(tape);
+    if (status != HB_OK) hb_net_tape_destroy(tape);
+    *out = status == HB_OK ? tape : NULL;
     return status;
 }
 

@@ -43,10 +43,8 @@ hb_status hb_classifier_create(hb_context *context, const hb_net_shape *shape, h
     *c = (hb_classifier){.context = context};
     hb_status status = hb_net_create(context, shape, &c->net);
     if (status == HB_OK) status = classifier_create_arrays(c);
-    if (status == HB_OK)
-        *out = c;
-    else
-        hb_classifier_destroy(c);
+    if (status != HB_OK) hb_classifier_destroy(c);
+    *out = status == HB_OK ? c : NULL;
     return status;
 }
 
@@ -230,9 +228,7 @@ hb_status hb_classifier_load(hb_context *context, const char *path, hb_classifie
     if (status == HB_OK) status = hb_classifier_create(context, &shape, &c);
     if (status == HB_OK) status = classifier_read_arrays(context, file, c);
     hb_safetensors_destroy(file);
-    if (status == HB_OK)
-        *out = c;
-    else
-        hb_classifier_destroy(c);
+    if (status != HB_OK) hb_classifier_destroy(c);
+    *out = status == HB_OK ? c : NULL;
     return status;
 }

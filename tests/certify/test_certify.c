@@ -164,8 +164,8 @@ static void linear_drifts_carry_as_ou(void **state)
     hb_certify_carry(&run, &drift, HB_USE_NOISE, 3, N, rows(), x[1], t[1]);
     for (int i = 0; i < 2 * N; i++)
         assert_true(fabs(x[0][i] - x[1][i]) < 1e-12 && fabs(t[0][i] - t[1][i]) < 1e-11);
-    hb_certify_level_destroy(&ou);
-    hb_certify_level_destroy(&drift);
+    hb_workspace_destroy(&ou.work);
+    hb_workspace_destroy(&drift.work);
     hb_problem_destroy(problem);
 }
 
