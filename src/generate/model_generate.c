@@ -237,7 +237,7 @@ static void model_enter(const model_run *run, size_t n, const double *x, double 
 {
     const size_t d = run->reverse.dim;
     hb_model_standardise(run->model, n, x, z);
-    for (size_t i = 0; hb_model_frame(run->model) && i < n; i++)
+    for (size_t i = 0; hb_model_transform(run->model) && i < n; i++)
         for (size_t j = 0; hb_model_is_outside(run->model, x + i * d) && j < d; j++)
             z[i * d + j] = run->ends[j];
 }

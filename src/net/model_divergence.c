@@ -13,11 +13,11 @@
  * gives -sum_r (sum_j axes_rj^2 w_j^2)/V_r. A rotation then has the divergence (k/sigma^2)(w_1^2 -
  * w_2^2) d^2N_2/dx^_1 dx^_2, and the helmholtz head, of two coordinates, takes both of them
  * whatever the probes. With one scale for all columns it is the divergence by z over its square.
- * Through a frame (problem/frame.c) the directions are q_i = L^-1 e_i/b_i(x_i), of row x, and the
- * reference gives -sum_r (sum_i (L^-T axis_r)_i^2/b_i^2)/V_r; a rotation has (k/sigma^2) ((W_11 -
- * W_22) d^2N_2/dx^_1 dx^_2 + W_12 (d^2N_2/dx^_2^2 - d^2N_2/dx^_1^2)), W = sum_i q_i q_i'; then
- * sum_i (s_i b_i' + b_i'')/b_i is taken off. A number to reproduce: the standard normal under OU
- * has div s = -dim. */
+ * Through a frame (problem/transform/transform.c) the directions are q_i = L^-1 e_i/b_i(x_i), of
+ * row x, and the reference gives -sum_r (sum_i (L^-T axis_r)_i^2/b_i^2)/V_r; a rotation has
+ * (k/sigma^2) ((W_11 - W_22) d^2N_2/dx^_1 dx^_2 + W_12 (d^2N_2/dx^_2^2 - d^2N_2/dx^_1^2)), W =
+ * sum_i q_i q_i'; then sum_i (s_i b_i' + b_i'')/b_i is taken off. A number to reproduce: the
+ * standard normal under OU has div s = -dim. */
 #include "base/context.h"
 #include "base/parallel.h"
 #include "net/model_parts.h"
@@ -48,10 +48,10 @@ typedef struct probe_job {
     int probes;
     uint64_t seed;
     int of_z;
-    const double *weight;  // (dim): w, or NULL: 1
-    const hb_frame *frame; /* NULL: none */
-    const double *axes;    // (dim, dim): axis_r, or L^-T axis_r; with weight or frame
-    const double *score;   // (n, dim): of x, under a frame
+    const double *weight;      // (dim): w, or NULL: 1
+    const hb_transform *frame; /* NULL: none */
+    const double *axes;        // (dim, dim): axis_r, or L^-T axis_r; with weight or frame
+    const double *score;       // (n, dim): of x, under a frame
     const double *x, *tau;
     const int *labels;
     const uint64_t *keys; // (n): from which the probes of a row follow; NULL: from its number
@@ -117,7 +117,7 @@ static void divergence_enter_frame(const probe_job *job, const double *x, float 
 {
     const size_t d = (size_t)job->model->info.dim;
     for (size_t j = 0; j < d; j++) scratch[j] = (double)q[j];
-    hb_frame_vector_to_y(job->frame, x, scratch);
+    hb_transform_vector_to_y(job->frame, x, scratch);
     for (size_t j = 0; j < d; j++) q[j] = (float)scratch[j];
 }
 
@@ -267,7 +267,7 @@ static double divergence_of_row(const probe_job *job, const probe_scratch *own, 
     sum -= divergence_reference(job, own, first + i, c);
     if (job->frame) {
         const size_t at = (first + i) * (size_t)model->info.dim;
-        return sum - hb_frame_bend(job->frame, job->x + at, job->score + at);
+        return sum - hb_transform_bend(job->frame, job->x + at, job->score + at);
     }
     return job->of_z || job->weight ? sum : sum / (model->scale[0] * model->scale[0]);
 }
@@ -357,7 +357,7 @@ hb_status hb_model_divergence_of_z(hb_context *context, const hb_model *model, s
 static hb_status divergence_measure_of_x(hb_context *context, probe_job *job, double *score)
 {
     const hb_model *model = job->model;
-    const hb_frame *frame = job->frame = hb_model_frame(model);
+    const hb_transform *frame = job->frame = hb_model_transform(model);
     const size_t d = (size_t)model->info.dim;
     int common = 1;
     for (size_t j = 0; j < d; j++) common &= model->scale[j] == model->scale[0];
@@ -369,7 +369,7 @@ static hb_status divergence_measure_of_x(hb_context *context, probe_job *job, do
                         HB_ARRAY_IF(frame && !score, own, job->n * d)));
     for (size_t j = 0; j < d; j++) weight[j] = 1 / model->scale[j];
     for (size_t k = 0; k < d * d; k++) axes[k] = (double)model->axes[k];
-    for (size_t r = 0; frame && r < d; r++) hb_frame_covector_to_z(frame, axes + r * d);
+    for (size_t r = 0; frame && r < d; r++) hb_transform_covector_to_z(frame, axes + r * d);
     job->weight = frame ? NULL : weight;
     job->axes = axes;
     job->score = own;
