@@ -128,36 +128,28 @@ static hb_status certify_check_options(hb_session *session, const hb_certify_val
     return HB_OK;
 }
 
-/* The same is refused by the library at the end, when the run is lost. */
-static hb_status certify_check_directory(hb_session *session, const char *directory)
+/* The files of the page must not be ones that are read, nor of anybody else; the library refuses
+ * the same at the end, when the run is lost. */
+static hb_status certify_check_files(hb_session *session, const char *directory)
 {
-    static const char *const names[] = {"certificate.json", "certificate.html", "effects", "map",
-                                        "places",           "samples",          "truth",   NULL};
-    static const char *const endings[] = {"", ".svg", ".gp", ".plot.csv"};
-    char path[4096];
-    for (size_t k = 0; directory && names[k]; k++)
-        for (size_t e = k < 2 ? 0 : 1; e < (k < 2 ? 1 : 4); e++) {
-            struct stat found;
-            snprintf(path, sizeof path, "%s/%s%s", directory, names[k], endings[e]);
-            if (lstat(path, &found) != 0) continue;
-            if (k == 0) return HB_OK; /* an earlier page, which is replaced */
-            return hb_session_refuse(
-                session,
-                "-o: %.300s would be replaced, but the directory has no certificate.json and so is "
-                "not that of a certificate; choose another directory",
-                path);
-        }
+    int ours = 0;
+    const char *name;
+    for (size_t k = 0; directory && (name = hb_certificate_file(k)); k++) {
+        char path[4096];
+        struct stat found;
+        const int n = snprintf(path, sizeof path, "%s/%s", directory, name);
+        const int there = lstat(path, &found) == 0, figure = k >= 2;
+        if (k == 0) ours = there; /* an earlier page, which is replaced */
+        if (there && !ours)
+            return hb_session_refuse(session,
+                                     "-o: %.300s would be replaced, but the directory has no "
+                                     "certificate.json and so is not that of a certificate; choose "
+                                     "another directory",
+                                     path);
+        if (n < (int)sizeof path && (!figure || (k - 2) % 3 == 0))
+            HB_TRY(hb_session_writes(session, "-o", path, figure));
+    }
     return HB_OK;
-}
-
-/* The files of the page must not be ones that are read. */
-static hb_status certify_declare_files(hb_session *session, const char *directory)
-{
-    static const char *const files[] = {"certificate.html", "certificate.json", NULL};
-    static const char *const figures[] = {"effects.svg", "map.svg",   "places.svg",
-                                          "samples.svg", "truth.svg", NULL};
-    HB_TRY(hb_session_writes_in(session, directory, files, 0));
-    return hb_session_writes_in(session, directory, figures, 1);
 }
 
 /* ---- rows ---- */
@@ -329,8 +321,7 @@ static hb_status certify_prepare(certify_run *run)
     run->settings.name = v->model ? v->model : v->score;
     run->settings.data_name = v->data;
     HB_TRY(certify_check_options(run->session, v));
-    HB_TRY(certify_check_directory(run->session, v->directory));
-    HB_TRY(certify_declare_files(run->session, v->directory));
+    HB_TRY(certify_check_files(run->session, v->directory));
     if (v->model) {
         HB_TRY(hb_model_load(hb_session_context(run->session), v->model, &run->model));
         hb_model_info_get(run->model, sizeof run->info, &run->info);

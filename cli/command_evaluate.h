@@ -7,7 +7,7 @@
 #include "session.h"
 
 #include <heatball/generate.h>
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <heatball/model.h>
 #include <jansson.h>
 

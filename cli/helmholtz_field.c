@@ -12,7 +12,7 @@
 
 #include <heatball/file.h>
 #include <heatball/generate.h>
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,15 @@
 /* Walks that a network guides, round by round.
  *
- * Round k of point i are the walks number 2^24 k + i of the stream (guide_walk.c), HB_GUIDE_USUAL of them or as many as
- * are asked for, whichever is less; the diagnostic sample has as many from a stream of its own.
+ * Round k of point i are the walks number 2^24 k + i of the stream (guide_walk.c), HB_GUIDE_USUAL
+ * of them or as many as are asked for, whichever is less; the diagnostic sample has as many from a
+ * stream of its own.
  *
- * Must reproduce: F = -x from N(0,1), tau 0.5, x = 0 in one dimension: u = 1/sqrt(2 pi) = 0.398942. */
-#include "guide/guide_estimator.h"
+ * Must reproduce: F = -x from N(0,1), tau 0.5, x = 0 in one dimension: u = 1/sqrt(2 pi) =
+ * 0.398942. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/team_tasks.h"
-#include "guide/guide_walk.h"
+#include "guide/guide.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ typedef struct guided {
     hb_workspace work;
 } guided;
 
-static uint64_t place_of(uint64_t k, size_t i)
+static uint64_t guided_place(uint64_t k, size_t i)
 {
     return (k << 24) + i;
 }
@@ -33,7 +34,7 @@ static hb_status guided_add(guided *g, hb_guide_use use, uint64_t k, const unsig
     const size_t d = (size_t)g->guide.dim, size = hb_tally_size(g->guide.dim);
     for (size_t i = 0; i < g->n; i++) {
         if (!wanted[i]) continue;
-        HB_TRY(hb_guide_walk(&g->guide, g->points + i * d, place_of(k, i), use, g->log_scale[i],
+        HB_TRY(hb_guide_walk(&g->guide, g->points + i * d, guided_place(k, i), use, g->log_scale[i],
                              tallies + i * size));
         HB_TRY(hb_team_progress(g->guide.context, "walks", (double)i + 1, (double)g->n));
     }
@@ -54,7 +55,7 @@ static void guided_destroy(void *self)
 {
     guided *g = self;
     hb_context *context = g->guide.context;
-    hb_guide_destroy(&g->guide);
+    hb_workspace_destroy(&g->guide.work);
     hb_workspace_destroy(&g->work);
     hb_release(context, g);
 }
@@ -72,7 +73,7 @@ static hb_status guided_create(guided *g, const hb_problem *problem,
     HB_TRY(hb_guide_create(context, problem, model, network->walk_steps, walks, sampling->seed, tau,
                            &g->guide));
     for (size_t i = 0; i < g->n; i++)
-        HB_TRY(hb_guide_scale(&g->guide, g->points + i * (size_t)g->guide.dim, place_of(0, i),
+        HB_TRY(hb_guide_scale(&g->guide, g->points + i * (size_t)g->guide.dim, guided_place(0, i),
                               &g->log_scale[i]));
     return HB_OK;
 }

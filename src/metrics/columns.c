@@ -1,9 +1,9 @@
 /* Points packed in pieces of columns, for the kernels of distances.
  *
- * A piece has as many columns as fit into PIECE_DOUBLES numbers, at least HB_MMD_LANES, at most what
- * there is: value j of point i is at [i / width][j][i % width]. */
-#include "judge/columns.h"
-#include "judge/mmd_kernels.h"
+ * A piece has as many columns as fit into PIECE_DOUBLES numbers, at least HB_MMD_LANES, at most
+ * what there is: value j of point i is at [i / width][j][i % width]. */
+#include "metrics/columns.h"
+#include "metrics/distance_kernels.h"
 
 #include <math.h>
 

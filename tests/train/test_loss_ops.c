@@ -9,25 +9,25 @@
 
 /* ---- the file ---- */
 
-static hb_status add(hb_shard *shard)
+static hb_status add(hb_micro_batch *micro)
 {
-    const hb_trainer *t = shard->trainer;
-    const double factor = t->ramp * t->settings.weight / (double)t->n_shards;
+    const hb_trainer *t = micro->trainer;
+    const double factor = t->ramp * t->settings.weight / (double)t->n_micro_batches;
     for (size_t i = 0; i < t->model->info.parameters; i++) {
         const double p = t->model->parameters[i];
-        shard->gradient[i] += (float)(factor * p);
-        shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * p * p / 2;
+        micro->gradient[i] += (float)(factor * p);
+        micro->losses[HB_LOSS_OF_CONSTRAINT] += factor * p * p / 2;
     }
     return HB_OK;
 }
 
 static const hb_constraint decay = {.weight = 2, .add = add};
-static const hb_loss_law hb_loss_decay = {.energy = &decay, .other = &decay};
+static const hb_loss_ops hb_loss_decay = {.energy = &decay, .other = &decay};
 
 /* ---- the table, with one line more ---- */
 
-extern const hb_loss_law hb_loss_dsm;
-const hb_loss_law *const hb_loss_laws[] = {&hb_loss_dsm, &hb_loss_decay, NULL};
+extern const hb_loss_ops hb_loss_dsm;
+const hb_loss_ops *const hb_loss_list[] = {&hb_loss_dsm, &hb_loss_decay, NULL};
 
 const char *const *hb_loss_names(void)
 {

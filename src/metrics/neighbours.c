@@ -1,27 +1,29 @@
 /* Nearest neighbours: precision, recall and memorisation of generated rows.
  *
- * With r_k(y) the distance of a row y to its k-th neighbour among the other rows of its set Y, the balls
- * of radius r_k(y) around the rows are an estimate of where the law of Y has mass; so
- *     precision = share of x in X with |x - y| <= r_k(y) for some y in Y,    recall = the same, X <-> Y.
- * Precision falls when generated rows are where no data are, recall when they miss a part of the data.
- * T. Kynkaanniemi, T. Karras, S. Laine, J. Lehtinen, T. Aila, Improved precision and recall metric for
- * assessing generative models, NeurIPS 2019.
+ * With r_k(y) the distance of a row y to its k-th neighbour among the other rows of its set Y, the
+ * balls of radius r_k(y) around the rows are an estimate of where the distribution of Y has mass;
+ * so
+ *     precision = fraction of x in X with |x - y| <= r_k(y) for some y in Y,    recall = the same,
+ *     X <-> Y.
+ * Precision falls when generated rows are where no data are, recall when they miss a part of the
+ * data. T. Kynkaanniemi, T. Karras, S. Laine, J. Lehtinen, T. Aila, Improved precision and recall
+ * metric for assessing generative models, NeurIPS 2019.
  *
- * Memorisation: distances to the nearest training row from generated rows beside those from held-out real
- * rows, which have the law of training rows but are no copies.
+ * Memorisation: distances to the nearest training row from generated rows beside those from
+ * held-out real rows, which have the distribution of training rows but are no copies.
  *
- * A task takes a block of rows over all columns, in pieces that stay in the cache; what it keeps of a row
- * depends on the columns in order, so that threads change no bit. |a-b|^2 is the same bits as |b-a|^2.
- * Numbers to reproduce: X = Y gives precision and recall 1 and memorisation ratio 0. */
-#include "judge/neighbours.h"
+ * A task takes a block of rows over all columns, in pieces that stay in the cache; what it keeps of
+ * a row depends on the columns in order, so that threads change no bit. |a-b|^2 is the same bits as
+ * |b-a|^2. Numbers to reproduce: X = Y gives precision and recall 1 and memorisation ratio 0. */
+#include "metrics/neighbours.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/parallel.h"
 #include "base/sized.h"
-#include "judge/columns.h"
-#include "judge/distance_kernels.h"
+#include "metrics/columns.h"
+#include "metrics/distance_kernels.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <math.h>
 
 enum { ROWS = 32, MAX_WIDTH = 8192, MAX_K = 100 };
@@ -46,7 +48,7 @@ struct neighbour_run {
     unsigned char *inside; // (rows)
 };
 
-static hb_status visit_rows(void *user, size_t index, int thread)
+static hb_status neighbour_visit_rows(void *user, size_t index, int thread)
 {
     (void)thread;
     const neighbour_run *run = user;
@@ -64,16 +66,17 @@ static hb_status visit_rows(void *user, size_t index, int thread)
     return HB_OK;
 }
 
-static hb_status visit_all(hb_context *context, neighbour_run *run)
+static hb_status neighbour_visit_all(hb_context *context, neighbour_run *run)
 {
     run->kernel = *hb_distance_kernel_of(context->isa);
-    return hb_parallel_for(context, "neighbours", (run->rows + ROWS - 1) / ROWS, visit_rows, run);
+    return hb_parallel_for(context, "neighbours", (run->rows + ROWS - 1) / ROWS,
+                           neighbour_visit_rows, run);
 }
 
 /* ---- what is kept of a row ---- */
 
-static void keep_nearest(const neighbour_run *run, size_t row, size_t first, size_t count,
-                         const double *squares)
+static void neighbour_keep_nearest(const neighbour_run *run, size_t row, size_t first, size_t count,
+                                   const double *squares)
 {
     double least = first == 0 ? INFINITY : run->squares[row];
     size_t at = first == 0 ? 0 : run->index[row];
@@ -87,8 +90,8 @@ static void keep_nearest(const neighbour_run *run, size_t row, size_t first, siz
 }
 
 /* The k smallest, without the row itself. */
-static void keep_smallest(const neighbour_run *run, size_t row, size_t first, size_t count,
-                          const double *squares)
+static void neighbour_keep_smallest(const neighbour_run *run, size_t row, size_t first,
+                                    size_t count, const double *squares)
 {
     const size_t k = (size_t)run->k;
     double *kept = run->squares + row * k; // (k)
@@ -101,8 +104,8 @@ static void keep_smallest(const neighbour_run *run, size_t row, size_t first, si
     }
 }
 
-static void cover(const neighbour_run *run, size_t row, size_t first, size_t count,
-                  const double *squares)
+static void neighbour_cover(const neighbour_run *run, size_t row, size_t first, size_t count,
+                            const double *squares)
 {
     unsigned char inside = first == 0 ? 0 : run->inside[row];
     for (size_t j = 0; j < count; j++) inside |= squares[j] <= run->radius2[first + j];
@@ -134,18 +137,9 @@ double hb_judge_quantile(size_t n, const double *sorted, double q)
 
 /* ---- nearest rows ---- */
 
-/* Squared distances to the nearest packed column, and its index; both needed. */
-static hb_status find_nearest(hb_context *context, size_t n, const double *x, const hb_columns *y,
-                              size_t *index, double *squares)
-{
-    neighbour_run run = {
-        .rows = n, .a = x, .b = y, .visit = keep_nearest, .squares = squares, .index = index};
-    return visit_all(context, &run);
-}
-
 /* distance[n] and index[n] of x over y, which are checked. */
-static hb_status nearest(hb_context *context, int dim, size_t n, const double *x, size_t m,
-                         const double *y, size_t *index, double *distance)
+static hb_status neighbour_distances(hb_context *context, int dim, size_t n, const double *x,
+                                     size_t m, const double *y, size_t *index, double *distance)
 {
     hb_columns columns = hb_columns_plan(m, (size_t)dim);
     hb_workspace work;
@@ -154,7 +148,13 @@ static hb_status nearest(hb_context *context, int dim, size_t n, const double *x
     HB_TRY(
         HB_WORKSPACE(context, &work, HB_COLUMNS(columns), HB_ARRAY(squares, n), HB_ARRAY(at, n)));
     hb_columns_pack(y, &columns);
-    const hb_status status = find_nearest(context, n, x, &columns, at, squares);
+    neighbour_run run = {.rows = n,
+                         .a = x,
+                         .b = &columns,
+                         .visit = neighbour_keep_nearest,
+                         .squares = squares,
+                         .index = at};
+    const hb_status status = neighbour_visit_all(context, &run);
     for (size_t i = 0; status == HB_OK && i < n; i++) {
         if (index) index[i] = at[i];
         if (distance) distance[i] = sqrt(squares[i]);
@@ -168,12 +168,12 @@ hb_status hb_judge_nearest(hb_context *context, int dim, size_t n, size_t m, con
 {
     HB_TRY(hb_judge_check_rows(context, "x", 1, n, dim, x));
     HB_TRY(hb_judge_check_rows(context, "y", 1, m, dim, y));
-    return nearest(context, dim, n, x, m, y, index, distance);
+    return neighbour_distances(context, dim, n, x, m, y, index, distance);
 }
 
 /* ---- memorisation ---- */
 
-static void compare_distances(size_t n, double *own, size_t m, double *real, hb_memorisation *out)
+static void neighbour_compare(size_t n, double *own, size_t m, double *real, hb_memorisation *out)
 {
     hb_sort(n, own);
     hb_sort(m, real);
@@ -198,9 +198,9 @@ hb_status hb_judge_memorisation(hb_context *context, int dim, size_t n, size_t m
     void *memory;
     HB_TRY(hb_allocate(context, n + m, sizeof(double), &memory));
     double *own = memory, *real = own + n; // (n), (m)
-    hb_status status = nearest(context, dim, n, x, n_t, t, NULL, own);
-    if (status == HB_OK) status = nearest(context, dim, m, y, n_t, t, NULL, real);
-    if (status == HB_OK) compare_distances(n, own, m, real, &found);
+    hb_status status = neighbour_distances(context, dim, n, x, n_t, t, NULL, own);
+    if (status == HB_OK) status = neighbour_distances(context, dim, m, y, n_t, t, NULL, real);
+    if (status == HB_OK) neighbour_compare(n, own, m, real, &found);
     hb_release(context, memory);
     if (status != HB_OK) return status;
     HB_CHECK(context, found.real_median > 0, HB_ERROR_ARGUMENT,
@@ -225,31 +225,31 @@ typedef struct manifold {
     HB_COLUMNS((set).columns), HB_ARRAY((set).smallest, (set).n *(size_t)(k)),                     \
         HB_ARRAY((set).radius2, (set).n), HB_ARRAY((set).inside, (set).n)
 
-static hb_status find_radii(hb_context *context, int k, manifold *set)
+static hb_status manifold_find_radii(hb_context *context, int k, manifold *set)
 {
     hb_columns_pack(set->x, &set->columns);
     neighbour_run run = {.rows = set->n,
                          .a = set->x,
                          .b = &set->columns,
-                         .visit = keep_smallest,
+                         .visit = neighbour_keep_smallest,
                          .k = k,
                          .squares = set->smallest};
-    HB_TRY(visit_all(context, &run));
+    HB_TRY(neighbour_visit_all(context, &run));
     for (size_t i = 0; i < set->n; i++) set->radius2[i] = set->smallest[(i + 1) * (size_t)k - 1];
     return HB_OK;
 }
 
-/* The share of the rows that lie in the balls of the other set. */
-static hb_status share_inside(hb_context *context, manifold *rows, const manifold *balls,
-                              double *share)
+/* The fraction of the rows that lie in the balls of the other set. */
+static hb_status manifold_fraction_inside(hb_context *context, manifold *rows,
+                                          const manifold *balls, double *share)
 {
     neighbour_run run = {.rows = rows->n,
                          .a = rows->x,
                          .b = &balls->columns,
-                         .visit = cover,
+                         .visit = neighbour_cover,
                          .radius2 = balls->radius2,
                          .inside = rows->inside};
-    HB_TRY(visit_all(context, &run));
+    HB_TRY(neighbour_visit_all(context, &run));
     size_t inside = 0;
     for (size_t i = 0; i < rows->n; i++) inside += rows->inside[i];
     *share = (double)inside / (double)rows->n;
@@ -268,10 +268,10 @@ hb_status hb_judge_precision_recall(hb_context *context, int dim, int k, size_t 
     manifold real = {.n = m, .x = y, .columns = hb_columns_plan(m, (size_t)dim)};
     hb_workspace work;
     HB_TRY(HB_WORKSPACE(context, &work, MANIFOLD(made, k), MANIFOLD(real, k)));
-    hb_status status = find_radii(context, k, &made);
-    if (status == HB_OK) status = find_radii(context, k, &real);
-    if (status == HB_OK) status = share_inside(context, &made, &real, precision);
-    if (status == HB_OK) status = share_inside(context, &real, &made, recall);
+    hb_status status = manifold_find_radii(context, k, &made);
+    if (status == HB_OK) status = manifold_find_radii(context, k, &real);
+    if (status == HB_OK) status = manifold_fraction_inside(context, &made, &real, precision);
+    if (status == HB_OK) status = manifold_fraction_inside(context, &real, &made, recall);
     hb_workspace_destroy(&work);
     return status;
 }

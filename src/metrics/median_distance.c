@@ -1,30 +1,30 @@
 /* The median distance among rows: the width of the discrepancy's kernel.
  *
  * Up to MEDIAN_ROWS rows, evenly spaced, give n (n-1)/2 squared distances; the median is found by
- * partitioning around a pivot (C. A. R. Hoare, Find, 1961), which takes time linear in their number where
- * sorting took most of the time of a discrepancy. Of an even number it is the mean of the middle two
- * distances.
+ * partitioning around a pivot (C. A. R. Hoare, Find, 1961), which takes time linear in their number
+ * where sorting took most of the time of a discrepancy. Of an even number it is the mean of the
+ * middle two distances.
  * A number to reproduce: the rows 0, 1, 4, 7 on a line have distances 1 3 3 4 6 7, median 3.5. */
 #include "base/context.h"
-#include "judge/columns.h"
-#include "judge/distance_kernels.h"
-#include "judge/neighbours.h"
+#include "metrics/columns.h"
+#include "metrics/distance_kernels.h"
+#include "metrics/neighbours.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { MEDIAN_ROWS = 1000 };
 
-static void swap(double *a, double *b)
+static void median_swap(double *a, double *b)
 {
     const double kept = *a;
     *a = *b;
     *b = kept;
 }
 
-/* Orders v (n) so that v[k] is what it would be if all were sorted, none before it is larger and none
- * after it is smaller. */
-static void place_rank(size_t n, double *v, size_t k)
+/* Orders v (n) so that v[k] is what it would be if all were sorted, none before it is larger and
+ * none after it is smaller. */
+static void median_place_rank(size_t n, double *v, size_t k)
 {
     size_t low = 0, high = n - 1;
     while (low < high) {
@@ -34,7 +34,7 @@ static void place_rank(size_t n, double *v, size_t k)
             while (v[i] < pivot) i++;
             while (v[j] > pivot) j--;
             if (i > j) break;
-            swap(&v[i++], &v[j]);
+            median_swap(&v[i++], &v[j]);
             if (j == 0) break;
             j--;
         }
@@ -47,9 +47,9 @@ static void place_rank(size_t n, double *v, size_t k)
     }
 }
 
-static double middle(size_t n, double *squares)
+static double median_middle(size_t n, double *squares)
 {
-    place_rank(n, squares, n / 2);
+    median_place_rank(n, squares, n / 2);
     double below = squares[n / 2];
     if (n % 2 == 0) {
         below = squares[0];
@@ -59,8 +59,8 @@ static double middle(size_t n, double *squares)
 }
 
 /* All pairs of rows (n, dim), which are also packed; scratch (columns->width). */
-static void pair_distances(hb_context *context, const double *rows, const hb_columns *columns,
-                           double *scratch, double *squares)
+static void median_pair_distances(hb_context *context, const double *rows,
+                                  const hb_columns *columns, double *scratch, double *squares)
 {
     const hb_distance_kernel kernel = *hb_distance_kernel_of(context->isa);
     const size_t dim = columns->dim, width = columns->width;
@@ -84,8 +84,8 @@ hb_status hb_judge_median_distance(hb_context *context, size_t dim, size_t m, co
                         HB_ARRAY(squares, pairs), HB_ARRAY(scratch, columns.width)));
     for (size_t i = 0; i < n; i++) memcpy(rows + i * dim, y + i * m / n * dim, dim * sizeof *rows);
     hb_columns_pack(rows, &columns);
-    pair_distances(context, rows, &columns, scratch, squares);
-    *out = middle(pairs, squares);
+    median_pair_distances(context, rows, &columns, scratch, squares);
+    *out = median_middle(pairs, squares);
     hb_workspace_destroy(&work);
     HB_CHECK(
         context, *out > 0, HB_ERROR_ARGUMENT,

@@ -1,26 +1,27 @@
-/* What the discrepancy of two samples is when they have the same law.
+/* What the discrepancy of two samples is when they have the same distribution.
  *
- * The biased mmd of samples of n and m rows is about sqrt(E k(a,a') variance (1/n + 1/m)), not 0, so a
- * generated sample can only be held against real rows compared with real rows in the same numbers. Time t
- * takes the first n rows of a and the first m of b in orders that depend on (seed, t); the mean and the
- * 95 % quantile over the times are the floor and its upper bound. Rows of a and of b should be disjoint.
- * A number to reproduce: for equal laws the mean of mmd2 is 0. */
+ * The biased mmd of samples of n and m rows is about sqrt(E k(a,a') variance (1/n + 1/m)), not 0,
+ * so a generated sample can only be held against real rows compared with real rows in the same
+ * numbers. Time t takes the first n rows of a and the first m of b in orders that depend on (seed,
+ * t); the mean and the 95 % quantile over the times are the floor and its upper bound. Rows of a
+ * and of b should be disjoint. A number to reproduce: for equal distributions the mean of mmd2 is
+ * 0. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "base/sized.h"
 #include "base/team_tasks.h"
-#include "judge/neighbours.h"
+#include "metrics/neighbours.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <string.h>
 
 enum { LEAST_ROWS = 4, LEAST_TIMES = 20, MOST_TIMES = 100000 };
 
 /* `count` of the rows of x (n, dim), in the order of (seed, time, side). */
-static hb_status choose_rows(hb_context *context, size_t n, size_t dim, const double *x,
-                             uint64_t seed, uint64_t draw, size_t count, size_t *order,
-                             double *chosen)
+static hb_status floor_choose_rows(hb_context *context, size_t n, size_t dim, const double *x,
+                                   uint64_t seed, uint64_t draw, size_t count, size_t *order,
+                                   double *chosen)
 {
     HB_TRY(hb_data_split(context, seed ^ UINT64_C(0x9e3779b97f4a7c15) * (draw + 1), n, order));
     for (size_t i = 0; i < count; i++)
@@ -28,21 +29,14 @@ static hb_status choose_rows(hb_context *context, size_t n, size_t dim, const do
     return HB_OK;
 }
 
-static double mean_of(int n, const double *values)
+/* The mean of values (times), which are sorted, and their 95 % quantile. */
+static void floor_summarise(int times, double *values, double *mean, double *upper)
 {
     double sum = 0;
-    for (int i = 0; i < n; i++) sum += values[i];
-    return sum / n;
-}
-
-static void summarise(int times, double *mmd, double *mmd2, hb_mmd_floor *out)
-{
-    out->mmd = mean_of(times, mmd);
-    out->mmd2 = mean_of(times, mmd2);
-    hb_sort((size_t)times, mmd);
-    hb_sort((size_t)times, mmd2);
-    out->mmd_upper = hb_judge_quantile((size_t)times, mmd, 0.95);
-    out->mmd2_upper = hb_judge_quantile((size_t)times, mmd2, 0.95);
+    for (int i = 0; i < times; i++) sum += values[i];
+    *mean = sum / times;
+    hb_sort((size_t)times, values);
+    *upper = hb_judge_quantile((size_t)times, values, 0.95);
 }
 
 typedef struct floor_run {
@@ -55,16 +49,16 @@ typedef struct floor_run {
     double *mmd, *mmd2; // (times)
 } floor_run;
 
-static hb_status repeat(hb_context *context, const floor_run *run)
+static hb_status floor_repeat(hb_context *context, const floor_run *run)
 {
     hb_context quiet = hb_context_child(context, 0);
     for (int t = 0; t < run->times; t++) {
         const uint64_t draw = 2 * (uint64_t)t;
         hb_mmd found;
-        HB_TRY(choose_rows(context, run->n_a, run->dim, run->a, run->seed, draw, run->n, run->order,
-                           run->x));
-        HB_TRY(choose_rows(context, run->n_b, run->dim, run->b, run->seed, draw + 1, run->m,
-                           run->order, run->y));
+        HB_TRY(floor_choose_rows(context, run->n_a, run->dim, run->a, run->seed, draw, run->n,
+                                 run->order, run->x));
+        HB_TRY(floor_choose_rows(context, run->n_b, run->dim, run->b, run->seed, draw + 1, run->m,
+                                 run->order, run->y));
         HB_TRY(hb_context_adopt(context, &quiet,
                                 hb_judge_mmd(&quiet, (int)run->dim, run->single, run->n, run->m,
                                              run->x, run->y, sizeof found, &found)));
@@ -75,7 +69,7 @@ static hb_status repeat(hb_context *context, const floor_run *run)
     return HB_OK;
 }
 
-static hb_status run_floor(hb_context *context, floor_run *run, hb_mmd_floor *out)
+static hb_status floor_measure(hb_context *context, floor_run *run, hb_mmd_floor *out)
 {
     const size_t most = run->n_a > run->n_b ? run->n_a : run->n_b;
     hb_workspace work;
@@ -83,8 +77,11 @@ static hb_status run_floor(hb_context *context, floor_run *run, hb_mmd_floor *ou
                         HB_ARRAY(run->y, run->m * run->dim), HB_ARRAY(run->order, most),
                         HB_ARRAY(run->mmd, (size_t)run->times),
                         HB_ARRAY(run->mmd2, (size_t)run->times)));
-    const hb_status status = repeat(context, run);
-    if (status == HB_OK) summarise(run->times, run->mmd, run->mmd2, out);
+    const hb_status status = floor_repeat(context, run);
+    if (status == HB_OK) {
+        floor_summarise(run->times, run->mmd, &out->mmd, &out->mmd_upper);
+        floor_summarise(run->times, run->mmd2, &out->mmd2, &out->mmd2_upper);
+    }
     hb_workspace_destroy(&work);
     return status;
 }
@@ -113,7 +110,7 @@ hb_status hb_judge_mmd_floor(hb_context *context, int dim, int single, int times
                      .single = single,
                      .seed = seed};
     hb_mmd_floor found;
-    HB_TRY(run_floor(context, &run, &found));
+    HB_TRY(floor_measure(context, &run, &found));
     HB_SIZED_WRITE(found, size, out);
     return HB_OK;
 }

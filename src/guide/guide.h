@@ -1,8 +1,10 @@
-/* guide/guide_walk.h: a network that knows about where a problem's paths came from, and walks along it. */
-#ifndef HB_GUIDE_GUIDE_WALK_H
-#define HB_GUIDE_GUIDE_WALK_H
+/* guide/guide.h: a network that knows about where a problem's paths came from, and walks along
+ * it. */
+#ifndef HB_GUIDE_GUIDE_H
+#define HB_GUIDE_GUIDE_H
 
 #include "base/memory.h"
+#include "sampling/estimator.h"
 
 #include <heatball/solve.h>
 #include <heatball/train.h>
@@ -32,9 +34,8 @@ hb_status hb_guide_train(hb_context *context, const hb_problem *problem,
 /* The model outlives the guide. */
 hb_status hb_guide_create(hb_context *context, const hb_problem *problem, const hb_model *model,
                           int walk_steps, size_t walks, uint64_t seed, double tau, hb_guide *out);
-void hb_guide_destroy(hb_guide *guide);
-/* Which draws: those that are averaged, those of the diagnostic sample, those that find the scale; one more chooses
- * probes (solve/method_network.c). */
+/* Which draws: those that are averaged, those of the diagnostic sample, those that find the scale;
+ * one more chooses probes (solve/method_network.c). */
 typedef enum hb_guide_use {
     HB_GUIDE_AVERAGED,
     HB_GUIDE_WATCHED,
@@ -46,5 +47,14 @@ hb_status hb_guide_scale(hb_guide *guide, const double *x, uint64_t place, doubl
 /* Adds walks from there to the tally; units are divided by e^log_scale. */
 hb_status hb_guide_walk(hb_guide *guide, const double *x, uint64_t place, hb_guide_use use,
                         double log_scale, double *tally);
+
+/* Walks from a point when none are asked for; also those of one round. */
+enum { HB_GUIDE_USUAL = 256 };
+/* The walks as an estimator that adds rounds to accumulators (guide_estimator.c). The model and
+ * points[n][dim] outlive it. */
+hb_status hb_guide_estimator(hb_context *context, const hb_problem *problem, double tau,
+                             const hb_network_settings *network,
+                             const hb_sampling_settings *sampling, size_t n, const double *points,
+                             const hb_model *model, hb_estimator *out);
 
 #endif

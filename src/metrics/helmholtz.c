@@ -1,25 +1,28 @@
 /* Helmholtz split of a planar field on a box: f - mean = grad phi + (d chi/dy, -d chi/dx).
  *
- * The gradient is the one nearest to f in the mean square over the box, so that a field that is a gradient
- * has no rotation, whatever it does at the walls; the rotation has no divergence and no flow through the
- * walls. What is both (no divergence, no curl: it comes from outside the box) counts as gradient.
+ * The gradient is the one nearest to f in the mean square over the box, so that a field that is a
+ * gradient has no rotation, whatever it does at the walls; the rotation has no divergence and no
+ * flow through the walls. What is both (no divergence, no curl: it comes from outside the box)
+ * counts as gradient.
  *
- * With phi a cosine series, grad phi has f_x odd in x and even in y, f_y even in x and odd in y, about the
- * walls. So f is continued in that way to a box of twice the sides, where it is periodic, and split by
- * Fourier: with Z = FFT of f_x + i f_y and kappa = k_x + i k_y, the part of Z along k is
+ * With phi a cosine series, grad phi has f_x odd in x and even in y, f_y even in x and odd in y,
+ * about the walls. So f is continued in that way to a box of twice the sides, where it is periodic,
+ * and split by Fourier: with Z = FFT of f_x + i f_y and kappa = k_x + i k_y, the part of Z along k
+ * is
  *     G(k) = ( Z(k) + kappa^2/|kappa|^2 conj Z(-k) )/2.
- * The jump of the continued f at the walls leaves an error of order h^2 in the masses. It shrinks when the
- * largest part of it, the symmetric part S x of the best affine fit, which is a gradient by itself, is
- * taken out before and added to the gradient after.
- * Transforms are in single precision, which is how Debian builds kissfft; values are divided by their
- * largest before.
- * A number to reproduce: the rigid rotation (-y, x) on a square has the rotation mass 0.843465: six times
- * Saint-Venant's torsion constant 0.140577 of a square (the gradient is that of the warping). */
+ * The jump of the continued f at the walls leaves an error of order h^2 in the masses. It shrinks
+ * when the largest part of it, the symmetric part S x of the best affine fit, which is a gradient
+ * by itself, is taken out before and added to the gradient after.
+ * Transforms are in single precision, which is how Debian builds kissfft; values are divided by
+ * their largest before.
+ * A number to reproduce: the rigid rotation (-y, x) on a square has the rotation mass 0.843465: six
+ * times Saint-Venant's torsion constant 0.140577 of a square (the gradient is that of the
+ * warping). */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <kiss_fftnd.h>
 #include <math.h>
 #include <string.h>
@@ -38,20 +41,20 @@ typedef struct split {
 } split;
 
 /* Coordinates of point p, from the middle. */
-static void place_of(const split *s, size_t p, double *x)
+static void split_place(const split *s, size_t p, double *x)
 {
     x[0] = s->hx * ((double)(p % s->nx) - 0.5 * (double)(s->nx - 1));
     x[1] = s->hy * ((double)(p / s->nx) - 0.5 * (double)(s->ny - 1));
 }
 
 /* Mean and symmetric slope; 1, x and y are orthogonal on the grid. */
-static void fit_affine(split *s)
+static void split_fit_affine(split *s)
 {
     double squares[2] = {0, 0}, M[2][2] = {{0, 0}, {0, 0}};
     const double n = (double)(s->nx * s->ny);
     for (size_t p = 0; p < s->nx * s->ny; p++) {
         double x[2];
-        place_of(s, p, x);
+        split_place(s, p, x);
         for (int i = 0; i < 2; i++) {
             const double f = s->field[2 * p + (size_t)i];
             s->mean[i] += f / n;
@@ -64,22 +67,22 @@ static void fit_affine(split *s)
     s->S[0][1] = s->S[1][0] = 0.5 * (M[0][1] / squares[1] + M[1][0] / squares[0]);
 }
 
-static double slope_part(const split *s, size_t p, int i)
+static double split_slope_part(const split *s, size_t p, int i)
 {
     double x[2];
-    place_of(s, p, x);
+    split_place(s, p, x);
     return s->S[i][0] * x[0] + s->S[i][1] * x[1];
 }
 
 /* What is left of f, continued to the double box; its largest size, by which it is divided. */
-static double fill_values(const split *s)
+static double split_fill_values(const split *s)
 {
     const size_t nx = s->nx, ny = s->ny;
     double largest = 0;
     for (size_t p = 0; p < nx * ny; p++)
         for (int i = 0; i < 2; i++) {
             const size_t at = 2 * p + (size_t)i;
-            s->gradient[at] = s->field[at] - s->mean[i] - slope_part(s, p, i);
+            s->gradient[at] = s->field[at] - s->mean[i] - split_slope_part(s, p, i);
             largest = fmax(largest, fabs(s->gradient[at]));
         }
     const double scale = largest > 0 ? largest : 1;
@@ -94,7 +97,8 @@ static double fill_values(const split *s)
     return scale;
 }
 
-static hb_status transform(const split *s, int inverse, const kiss_fft_cpx *from, kiss_fft_cpx *to)
+static hb_status split_transform(const split *s, int inverse, const kiss_fft_cpx *from,
+                                 kiss_fft_cpx *to)
 {
     const int sides[2] = {2 * (int)s->ny, 2 * (int)s->nx};
     size_t bytes = 0;
@@ -110,21 +114,21 @@ static hb_status transform(const split *s, int inverse, const kiss_fft_cpx *from
 }
 
 /* Wave number i of n (even), in turns per length n h; 0 for the one that has no sign. */
-static double wave_number(size_t i, size_t n, double h)
+static double split_wave_number(size_t i, size_t n, double h)
 {
     if (2 * i == n) return 0;
     return (2 * i < n ? (double)i : -(double)(n - i)) / ((double)n * h);
 }
 
 /* s->values = the part of s->transform along k. */
-static void project(const split *s)
+static void split_project(const split *s)
 {
     const size_t nx = 2 * s->nx, ny = 2 * s->ny;
     for (size_t j = 0; j < ny; j++)
         for (size_t i = 0; i < nx; i++) {
             const kiss_fft_cpx Z = s->transform[j * nx + i];
             const kiss_fft_cpx back = s->transform[(ny - j) % ny * nx + (nx - i) % nx];
-            const double kx = wave_number(i, nx, s->hx), ky = wave_number(j, ny, s->hy);
+            const double kx = split_wave_number(i, nx, s->hx), ky = split_wave_number(j, ny, s->hy);
             const double size = kx * kx + ky * ky;
             const double c = size > 0 ? (kx * kx - ky * ky) / size : 0; // kappa^2/|kappa|^2
             const double d = size > 0 ? 2 * kx * ky / size : 0;
@@ -134,39 +138,31 @@ static void project(const split *s)
 }
 
 /* The gradient from its transform and S x; the rotation is the rest. */
-static void collect(const split *s, double scale)
+static void split_collect(const split *s, double scale)
 {
     const double factor = scale / (double)(4 * s->nx * s->ny);
     for (size_t p = 0; p < s->nx * s->ny; p++) {
         const kiss_fft_cpx part = s->transform[p / s->nx * 2 * s->nx + p % s->nx];
-        s->gradient[2 * p] = factor * part.r + slope_part(s, p, 0);
-        s->gradient[2 * p + 1] = factor * part.i + slope_part(s, p, 1);
+        s->gradient[2 * p] = factor * part.r + split_slope_part(s, p, 0);
+        s->gradient[2 * p + 1] = factor * part.i + split_slope_part(s, p, 1);
         for (size_t i = 0; i < 2; i++)
             s->rotation[2 * p + i] = s->field[2 * p + i] - s->mean[i] - s->gradient[2 * p + i];
     }
 }
 
-static hb_status allocate_split(split *s)
+static hb_status split_run(split *s)
 {
-    const size_t n = s->nx * s->ny;
-    return HB_WORKSPACE(s->context, &s->work, HB_ARRAY(s->gradient, 2 * n),
-                        HB_ARRAY(s->rotation, 2 * n), HB_ARRAY(s->values, 4 * n),
-                        HB_ARRAY(s->transform, 4 * n));
-}
-
-static hb_status run_split(split *s)
-{
-    fit_affine(s);
-    const double scale = fill_values(s);
-    HB_TRY(transform(s, 0, s->values, s->transform));
-    project(s);
-    HB_TRY(transform(s, 1, s->values, s->transform));
-    collect(s, scale);
+    split_fit_affine(s);
+    const double scale = split_fill_values(s);
+    HB_TRY(split_transform(s, 0, s->values, s->transform));
+    split_project(s);
+    HB_TRY(split_transform(s, 1, s->values, s->transform));
+    split_collect(s, scale);
     return HB_OK;
 }
 
-static void hand_over(const split *s, double *gradient, double *rotation, double *gradient_mass,
-                      double *rotation_mass)
+static void split_hand_over(const split *s, double *gradient, double *rotation,
+                            double *gradient_mass, double *rotation_mass)
 {
     const size_t n = 2 * s->nx * s->ny;
     const double g = hb_dot(n, s->gradient, s->gradient), r = hb_dot(n, s->rotation, s->rotation);
@@ -194,9 +190,11 @@ hb_status hb_judge_helmholtz(hb_context *context, int nx, int ny, double hx, dou
         HB_CHECK(context, isfinite(field[i]), HB_ERROR_ARGUMENT,
                  "the field is %g at column %zu of row %zu; it must be finite", field[i],
                  i / 2 % s.nx + 1, i / 2 / s.nx + 1);
-    HB_TRY(allocate_split(&s));
-    const hb_status status = run_split(&s);
-    if (status == HB_OK) hand_over(&s, gradient, rotation, gradient_mass, rotation_mass);
+    const size_t n = s.nx * s.ny;
+    HB_TRY(HB_WORKSPACE(context, &s.work, HB_ARRAY(s.gradient, 2 * n), HB_ARRAY(s.rotation, 2 * n),
+                        HB_ARRAY(s.values, 4 * n), HB_ARRAY(s.transform, 4 * n)));
+    const hb_status status = split_run(&s);
+    if (status == HB_OK) split_hand_over(&s, gradient, rotation, gradient_mass, rotation_mass);
     hb_workspace_destroy(&s.work);
     return status;
 }

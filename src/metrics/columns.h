@@ -1,10 +1,10 @@
-/* judge/columns.h: points packed for the vector kernels of distances.
+/* metrics/columns.h: points packed for the vector kernels of distances.
  *
- * Piece p holds points p*width .. p*width + width - 1 as columns, (dim, width), so that a piece stays in
- * the cache while many rows go over it and neighbouring pages follow each other. Columns beyond the last
- * point are infinite: their distance to every point is infinite. */
-#ifndef HB_JUDGE_COLUMNS_H
-#define HB_JUDGE_COLUMNS_H
+ * Piece p holds points p*width .. p*width + width - 1 as columns, (dim, width), so that a piece
+ * stays in the cache while many rows go over it and neighbouring pages follow each other. Columns
+ * beyond the last point are infinite: their distance to every point is infinite. */
+#ifndef HB_METRICS_COLUMNS_H
+#define HB_METRICS_COLUMNS_H
 
 #include "base/memory.h"
 
