@@ -81,14 +81,14 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     walk->left -= s;
     walk->rate = view->rate;
     walk->reference = reference.value + along + steep * s * s + reference.heat * s;
-    walk->share = drawn.share;
-    walk->owing = &hb_walk_ball;
+    walk->factor = drawn.share;
+    walk->pending = &hb_walk_ball;
     return 0;
 }
 
-const hb_walk_law hb_walk_ball = {.far = 2000,
+const hb_walk_ops hb_walk_ball = {.far = 2000,
                                   .part = 0.5,
                                   .normals = hb_walk_ball_normals,
                                   .rate = hb_gauge_rate,
                                   .step = step,
-                                  .settle = hb_gauge_settle};
+                                  .apply_correction = hb_gauge_apply_correction};

@@ -19,14 +19,13 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/team_tasks.h"
+#include "bridge/bridge.h"
 #include "problem/drift_facts.h"
 #include "problem/initial_average.h"
 #include "problem/noise.h"
-#include "walk/march_guide.h"
 #include "walk/walk_block.h"
 #include "walk/walk_hidden.h"
 #include "walk/walk_linear.h"
-#include "walk/walk_march.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -120,17 +119,17 @@ static void count_block(const walk_estimator *w, int thread, size_t n, double sc
 {
     const size_t d = w->shared.d;
     double *a = w->counted + (size_t)thread * HB_WALK_BLOCK * (1 + d), *b = a + n;
-    double lost = 0, stray = 0;
+    double lost = 0, outlier = 0;
     for (size_t i = 0; i < n; i++) {
         const hb_walk_result result = hb_walk_block_result(w->blocks[thread], i);
         a[i] = result.sign * exp(fmin(result.size - scale, LARGEST));
         for (size_t k = 0; k < d; k++) b[i * d + k] = a[i] == 0 ? 0 : a[i] * result.slope[k];
         lost += result.lost;
-        if (result.stray) stray += fabs(a[i]);
+        if (result.outlier) outlier += fabs(a[i]);
     }
     hb_tally_add((int)d, tally, n, a, b);
     hb_tally_lose(tally, lost);
-    hb_tally_stray(tally, stray);
+    hb_tally_stray(tally, outlier);
 }
 
 /* ---- linear drifts with a closed form ------------------------------------------------------- */
@@ -147,7 +146,7 @@ static hb_status closed_task(void *user, size_t i, int thread)
     hb_walk_linear_value(&w->linear, w->points + i * d, w->values + i * (1 + d),
                          w->errors + i * (1 + d), other, other + 2 * (1 + d));
     hb_release(w->context, memory);
-    w->plans[i] = (hb_walk_plan){.finesse = 1};
+    w->plans[i] = (hb_walk_plan){.rate_multiplier = 1};
     const double v = w->values[i * (1 + d)];
     w->log_scale[i] = isfinite(v) ? v : 0;
     return HB_OK;
@@ -180,46 +179,48 @@ static int plans_of(const hb_walk_problem *shared, hb_walk_plan *plans)
 {
     int n = 0;
     if (shared->linear) {
-        plans[n++] = (hb_walk_plan){.finesse = 1};
+        plans[n++] = (hb_walk_plan){.rate_multiplier = 1};
         return n;
     }
     if (shared->gradient) {
         for (int k = 0; k < REVERSED_PLANS; k++)
-            plans[n++] = (hb_walk_plan){.way = HB_WALK_REVERSED,
+            plans[n++] = (hb_walk_plan){.kind = HB_WALK_REVERSED,
                                         .part = k % 2 ? 1 : 0.75,
-                                        .finesse = k < 2 ? 8 : 4,
+                                        .rate_multiplier = k < 2 ? 8 : 4,
                                         .finish = 2};
-        plans[n++] = (hb_walk_plan){.way = HB_WALK_BALL, .finesse = 8};
-        plans[n++] = (hb_walk_plan){.way = HB_WALK_GAUGE, .finesse = 12};
-        plans[n++] = (hb_walk_plan){.way = HB_WALK_GAUGE, .finesse = 8};
+        plans[n++] = (hb_walk_plan){.kind = HB_WALK_BALL, .rate_multiplier = 8};
+        plans[n++] = (hb_walk_plan){.kind = HB_WALK_GAUGE, .rate_multiplier = 12};
+        plans[n++] = (hb_walk_plan){.kind = HB_WALK_GAUGE, .rate_multiplier = 8};
     }
     for (int k = 0; k < LINEAR_FRAMES; k++)
-        plans[n++] = (hb_walk_plan){.finesse = (double[]){4, 2, 1}[k]};
+        plans[n++] = (hb_walk_plan){.rate_multiplier = (double[]){4, 2, 1}[k]};
     return n;
 }
 
-/* From many points to few; ends: those of hb_march_guide. */
+/* From many points to few; ends: those of hb_bridge_fit_ends. */
 static int marches_of(const double *end, hb_walk_plan *plans)
 {
     int n = 0;
-    for (int points = HB_MARCH_POINTS; points > 1; points /= 2)
-        plans[n++] = (hb_walk_plan){
-            .way = HB_WALK_MARCH, .points = points, .again = points > 2 ? 0.1 : 0.2, .end = end};
+    for (int points = HB_BRIDGE_POINTS; points > 1; points /= 2)
+        plans[n++] = (hb_walk_plan){.kind = HB_WALK_BRIDGE,
+                                    .points = points,
+                                    .repeat = points > 2 ? 0.1 : 0.2,
+                                    .ends = end};
     return n;
 }
 
-/* The same of led marches; range: that of hb_led_range. */
+/* The same of led marches; range: that of hb_action_range. */
 static int led_of(const double *range, hb_walk_plan *plans)
 {
     int n = 0;
-    for (int points = HB_LED_POINTS; points >= 16; points /= 2)
-        plans[n++] = (hb_walk_plan){.way = HB_WALK_LED, .points = points, .end = range};
+    for (int points = HB_ACTION_POINTS; points >= 16; points /= 2)
+        plans[n++] = (hb_walk_plan){.kind = HB_WALK_ACTION, .points = points, .ends = range};
     return n;
 }
 
 static int is_march(const hb_walk_plan *plan)
 {
-    return plan->way == HB_WALK_MARCH || plan->way == HB_WALK_LED;
+    return plan->kind == HB_WALK_BRIDGE || plan->kind == HB_WALK_ACTION;
 }
 
 /* ln of the mean size of the walks in the block. */
@@ -345,8 +346,8 @@ static hb_status try_marches(walk_estimator *w, pilot *p)
     int fit;
     if (!w->shared.gauge || is_hidden(w->hidden[p->i].marches)) return HB_OK;
     p->until = hb_seconds() + 0.5 * (p->end - hb_seconds());
-    const hb_status status = hb_march_guide(w->blocks[p->thread], &w->shared, x0,
-                                            point_seed(w->seed, PILOT_SALT, d, x0), guide, &fit);
+    const hb_status status = hb_bridge_fit_ends(
+        w->blocks[p->thread], x0, point_seed(w->seed, PILOT_SALT, d, x0), guide, &fit);
     if (status == HB_ERROR_INTERRUPTED) return HB_OK;
     HB_TRY(status);
     return fit ? try_list(w, p, marches_of(guide, plans), plans) : HB_OK;
@@ -360,7 +361,7 @@ static hb_status try_led(walk_estimator *w, pilot *p)
     int fit;
     if (w->shared.d > 1 || is_hidden(w->hidden[p->i].marches)) return HB_OK;
     p->until = hb_seconds() + 0.5 * (p->end - hb_seconds());
-    const hb_status status = hb_led_range(w->blocks[p->thread], w->points + p->i, range, &fit);
+    const hb_status status = hb_action_range(w->blocks[p->thread], w->points + p->i, range, &fit);
     if (status == HB_ERROR_INTERRUPTED) return HB_OK;
     HB_TRY(status);
     return fit ? try_list(w, p, led_of(range, plans), plans) : HB_OK;
@@ -483,7 +484,7 @@ static hb_status block_task(void *user, size_t index, int thread)
     hb_tally_clear((int)d, tally);
     if (w->unserved[i]) return HB_OK; /* no plan ended in its time */
     hb_walk_plan plan = w->plans[i];
-    plan.end = w->guides + i * 2 * d; /* the plan may be another process's */
+    plan.ends = w->guides + i * 2 * d; /* the plan may be another process's */
     const hb_status status =
         hb_walk_block_run(w->blocks[thread], &plan, x0, point_seed(w->seed, 0, d, x0),
                           w->round * w->walks + block * n, n, &steps);
@@ -849,16 +850,16 @@ static hb_status create_arrays(walk_estimator *w)
 
 static void write_note(const walk_estimator *w, char *note, size_t size)
 {
-    size_t ways[] = {[HB_WALK_PARAMETRIX] = 0, [HB_WALK_GAUGE] = 0, [HB_WALK_BALL] = 0,
-                     [HB_WALK_REVERSED] = 0,   [HB_WALK_MARCH] = 0, [HB_WALK_LED] = 0};
-    for (size_t i = 0; i < w->n; i++) ways[w->plans[i].way] += !w->unserved[i];
+    size_t ways[] = {[HB_WALK_PARAMETRIX] = 0, [HB_WALK_GAUGE] = 0,  [HB_WALK_BALL] = 0,
+                     [HB_WALK_REVERSED] = 0,   [HB_WALK_BRIDGE] = 0, [HB_WALK_ACTION] = 0};
+    for (size_t i = 0; i < w->n; i++) ways[w->plans[i].kind] += !w->unserved[i];
     const size_t gauge = ways[HB_WALK_GAUGE] + ways[HB_WALK_BALL];
     const char *frame = w->shared.linear       ? "the drift is linear: one exact step"
                         : w->shared.full_frame ? "parametrix in the linear frame"
                         : w->shared.d == 1     ? "parametrix in the linear frame"
                                                : "parametrix in the diagonal frame";
-    const size_t led = ways[HB_WALK_LED];
-    const int all = ways[HB_WALK_MARCH] + led == w->n && w->n > 0; /* have no steps */
+    const size_t led = ways[HB_WALK_ACTION];
+    const int all = ways[HB_WALK_BRIDGE] + led == w->n && w->n > 0; /* have no steps */
     int used = snprintf(note, size, "%s", all ? "no drift but a potential" : frame);
     if (ways[HB_WALK_REVERSED] > 0)
         used += snprintf(note + used, size - (size_t)used, ", reversed at %zu of %zu points",
@@ -866,9 +867,9 @@ static void write_note(const walk_estimator *w, char *note, size_t size)
     if (gauge > 0)
         used +=
             snprintf(note + used, size - (size_t)used, ", gauge at %zu of %zu points", gauge, w->n);
-    if (ways[HB_WALK_MARCH] > 0)
+    if (ways[HB_WALK_BRIDGE] > 0)
         used += snprintf(note + used, size - (size_t)used,
-                         ", Brownian bridges at %zu of %zu points", ways[HB_WALK_MARCH], w->n);
+                         ", Brownian bridges at %zu of %zu points", ways[HB_WALK_BRIDGE], w->n);
     if (led > 0)
         used += snprintf(note + used, size - (size_t)used,
                          ", bridges about the most probable path at %zu of %zu points", led, w->n);

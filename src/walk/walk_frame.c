@@ -14,42 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-/* E, m and C as diagonals: with t = as, K = s (1 - e^-t)/t and C = 2s (1 - e^-2t)/(2t), where
- * 1 - e^-2t = (1 - e^-t)(1 + e^-t). */
-static void diagonal_frame(size_t d, const double *b, const double *jacobian, double flow, double s,
-                           double *E, double *m, double *C)
-{
-    for (size_t i = 0; i < d; i++) {
-        const double t = flow * jacobian[i * d + i] * s, fall = -expm1(-t);
-        const double K = s * (fabs(t) < 1e-9 ? 1 - 0.5 * t : fall / t);
-        E[i] = 1 - fall;
-        m[i] = -flow * K * b[i];
-        C[i] = K * (2 - fall);
-    }
-}
-
-/* E, m and C as matrices; work: (6, d, d). */
-static void full_frame(size_t d, const double *b, const double *jacobian, double flow, double s,
-                       double *E, double *m, double *C, double *work)
-{
-    double *K = work + HB_LINEAR_WORK(d), *A = K + d * d;
-    for (size_t k = 0; k < d * d; k++) A[k] = flow * jacobian[k];
-    hb_linear_functions(d, A, s, E, K, C, work);
-    for (size_t i = 0; i < d; i++) {
-        m[i] = 0;
-        for (size_t j = 0; j < d; j++) m[i] -= flow * K[i * d + j] * b[j];
-    }
-}
-
-void hb_walk_frame(const hb_walk_problem *shared, const hb_walk_view *view, double flow, double s,
-                   double *E, double *m, double *C, double *work)
-{
-    if (shared->full_frame)
-        full_frame(shared->d, view->F, view->jacobian, flow, s, E, m, C, work);
-    else
-        diagonal_frame(shared->d, view->F, view->jacobian, flow, s, E, m, C);
-}
-
 /* y = L g, z = L'^-1 g */
 static void full_draw(size_t d, const double *L, const double *g, double *y, double *z)
 {

@@ -66,7 +66,7 @@ double hb_gauge_rate(const hb_walk_problem *shared, hb_walk *walk, const hb_walk
 {
     walk->seen = reference_of(shared, walk, view);
     const double rate =
-        hb_walk_most(view->finesse * sqrt(walk->seen.curvature), LEAST / shared->tau);
+        hb_walk_most(view->rate_multiplier * sqrt(walk->seen.curvature), LEAST / shared->tau);
     return shared->d > 1 ? hb_walk_most(rate, MEMORY * walk->rate) : rate;
 }
 
@@ -90,12 +90,13 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     walk->left -= s;
     walk->rate = view->rate;
     walk->reference = reference.value + along + reference.heat * s;
-    walk->share = 1 / view->rate;
-    if (ring < cap) walk->owing = &hb_walk_gauge;
+    walk->factor = 1 / view->rate;
+    if (ring < cap) walk->pending = &hb_walk_gauge;
     return 0;
 }
 
-void hb_gauge_settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+void hb_gauge_apply_correction(const hb_walk_problem *shared, hb_walk *walk,
+                               const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
@@ -104,9 +105,12 @@ void hb_gauge_settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk
     potential_slope(d, view, gap);
     memset(change, 0, d * sizeof *change);
     for (size_t i = 0; i < d; i++) gap[i] = row.gradient[i] - gap[i];
-    hb_walk_pull(shared, row.tangent, walk->share, gap, change);
-    hb_walk_multiply(d, walk, row.slope, 1 + walk->share * rest, change);
+    hb_walk_pull(shared, row.tangent, walk->factor, gap, change);
+    hb_walk_multiply(d, walk, row.slope, 1 + walk->factor * rest, change);
 }
 
-const hb_walk_law hb_walk_gauge = {
-    .far = 2000, .part = 0.5, .rate = hb_gauge_rate, .step = step, .settle = hb_gauge_settle};
+const hb_walk_ops hb_walk_gauge = {.far = 2000,
+                                   .part = 0.5,
+                                   .rate = hb_gauge_rate,
+                                   .step = step,
+                                   .apply_correction = hb_gauge_apply_correction};

@@ -23,7 +23,7 @@
  * first order, z.R of order |A - diag A|, which is added to l.
  * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has m = 0.7 (e^0.5 - 1), C = e - 1 and
  * the factor e^0.5. */
-#include "walk/walk_bridge.h"
+#include "bridge/bridge.h"
 #include "walk/walk_steps.h"
 
 #include <math.h>
@@ -66,9 +66,10 @@ double hb_parametrix_base_rate(const hb_walk_problem *shared, const hb_walk *wal
     return cbrt(curvature * curvature) + sqrt(outside) + BREATHE * sqrt(all / (double)d);
 }
 
-double hb_parametrix_rate(const hb_walk_problem *shared, const hb_walk *walk, double finesse)
+double hb_parametrix_rate(const hb_walk_problem *shared, const hb_walk *walk,
+                          double rate_multiplier)
 {
-    return hb_walk_most(finesse * walk->base_rate, LEAST / shared->tau);
+    return hb_walk_most(rate_multiplier * walk->base_rate, LEAST / shared->tau);
 }
 
 /* ---- a step ---------------------------------------------------------------------------------- */
@@ -95,32 +96,33 @@ static double exact_frame(const hb_walk_problem *shared, const double *x, double
 
 static double rate_of(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
-    return hb_parametrix_rate(shared, walk, view->finesse);
+    return hb_parametrix_rate(shared, walk, view->rate_multiplier);
 }
 
 /* Whether a step may leave so little that it must be led to the start's place. Others leave half or more. */
-static int is_led(const hb_walk_problem *shared, const hb_walk *walk, double rate)
+static int is_conditioned(const hb_walk_problem *shared, const hb_walk *walk, double rate)
 {
     return shared->place && walk->stop <= 0 && rate * walk->left <= 2 * REACH;
 }
 
 /* As long as it is not led, a walk may end farther from the place than any that are led begin. */
-static void begin_to_lead(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
-                          double *E, double *m, double *C, double *work)
+static void begin_conditioning(const hb_walk_problem *shared, hb_walk *walk,
+                               const hb_walk_view *view, double *E, double *m, double *C,
+                               double *work)
 {
     const size_t d = shared->d;
     double squares = 0;
-    if (walk->led || walk->steps == 1) {
-        walk->led = 1;
+    if (walk->conditioned || walk->steps == 1) {
+        walk->conditioned = 1;
         return;
     }
-    walk->led = 1;
+    walk->conditioned = 1;
     hb_walk_frame(shared, view, 1, walk->left, E, m, C, work);
     for (size_t i = 0; i < d; i++) {
         const double gap = shared->place[i] - walk->row[i] - m[i];
         squares += gap * gap / C[shared->full_frame ? i * d + i : i];
     }
-    walk->stray = squares > FAR * FAR * (double)d;
+    walk->outlier = squares > FAR * FAR * (double)d;
 }
 
 /* Moves the walk and its derivative over the lag s; 0: it is lost. */
@@ -129,12 +131,12 @@ static int move(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
 {
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     hb_walk_view led = *view;
-    if (!is_led(shared, walk, view->rate)) {
+    if (!is_conditioned(shared, walk, view->rate)) {
         if (row.turn) memset(row.turn, 0, hb_walk_matrix(shared) * sizeof(double));
         hb_walk_carry(shared, E, row.tangent, work);
         return hb_walk_move(shared, walk, view, m);
     }
-    if (!hb_walk_bridge(shared, walk, view, s, E, row.direction, work)) return 0;
+    if (!hb_bridge_step(shared, walk, view, s, E, row.direction, work)) return 0;
     led.normals = row.direction;
     return hb_walk_move(shared, walk, &led, m);
 }
@@ -151,7 +153,8 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     const double s = hb_walk_least(ring, cap);
     const int last = ring >= cap && cap >= walk->left;
     double w = s * hb_trace(d, view->jacobian);
-    if (is_led(shared, walk, rate)) begin_to_lead(shared, walk, view, E, m, spread, work);
+    if (is_conditioned(shared, walk, rate))
+        begin_conditioning(shared, walk, view, E, m, spread, work);
     if (shared->exact)
         w = exact_frame(shared, row.x, E, m, spread);
     else
@@ -167,7 +170,7 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     walk->lost |= !move(shared, walk, view, s, E, m, work);
     walk->left = s < whole ? walk->left - s : walk->stop;
     if (ring < cap) {
-        walk->owing = &hb_walk_parametrix;
+        walk->pending = &hb_walk_parametrix;
         hb_walk_keep_frame(shared, walk, view, work);
     }
     return 0;
@@ -175,7 +178,7 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
 
 /* ---- what a ring is worth ------------------------------------------------------------------- */
 
-static void settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static void apply_correction(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
@@ -191,4 +194,5 @@ static void settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_v
     hb_walk_multiply(d, walk, row.slope, 1 - dot / walk->rate, change);
 }
 
-const hb_walk_law hb_walk_parametrix = {.far = 64, .rate = rate_of, .step = step, .settle = settle};
+const hb_walk_ops hb_walk_parametrix = {
+    .far = 64, .rate = rate_of, .step = step, .apply_correction = apply_correction};

@@ -47,8 +47,8 @@ static double rate_of(const hb_walk_problem *shared, hb_walk *walk, const hb_wal
     }
     slope /= view->reach;
     if (slope * slope > walk->base_rate * walk->base_rate * walk->base_rate)
-        return view->finesse * cbrt(slope * slope);
-    return hb_parametrix_rate(shared, walk, view->finesse);
+        return view->rate_multiplier * cbrt(slope * slope);
+    return hb_parametrix_rate(shared, walk, view->rate_multiplier);
 }
 
 static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
@@ -68,7 +68,7 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     walk->rate = view->rate;
     walk->lost |= !hb_walk_move(shared, walk, view, m);
     if (ring < cap) {
-        walk->owing = &hb_walk_reversed;
+        walk->pending = &hb_walk_reversed;
         hb_walk_keep_frame(shared, walk, view, work);
     }
     return 0;
@@ -86,7 +86,7 @@ static void complete_gap(size_t d, double part, const hb_walk_view *view, double
     }
 }
 
-static void settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static void apply_correction(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
@@ -101,4 +101,5 @@ static void settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_v
     hb_walk_multiply(d, walk, row.slope, 1 + rest / walk->rate, change);
 }
 
-const hb_walk_law hb_walk_reversed = {.far = 2000, .rate = rate_of, .step = step, .settle = settle};
+const hb_walk_ops hb_walk_reversed = {
+    .far = 2000, .rate = rate_of, .step = step, .apply_correction = apply_correction};

@@ -21,7 +21,7 @@ static void test_long_steps(void **state)
     const double x[1] = {1.2};
     double v, gradient, tau;
     grid_answer(problem, 0.1, 1, x, &v, &gradient, &tau);
-    const hb_walk_plan plans[] = {{.finesse = 1}, {.way = HB_WALK_GAUGE, .finesse = 8}};
+    const hb_walk_plan plans[] = {{.rate_multiplier = 1}, {.kind = HB_WALK_GAUGE, .rate_multiplier = 8}};
     for (int k = 0; k < 2; k++) {
         const hb_walk_problem shared = {
             .problem = problem, .d = 1, .tau = tau, .gradient = k, .closed_form = 1};
@@ -128,7 +128,7 @@ static void test_coverage_of_the_gauge(void **state)
     grid_answer(problem, 0.1, 1, x, &v, &gradient, &tau);
     const hb_walk_problem shared = {
         .problem = problem, .d = 1, .tau = tau, .gradient = 1, .closed_form = 1};
-    assert_coverage(&shared, &(hb_walk_plan){.way = HB_WALK_GAUGE, .finesse = 8}, x, 1024, v,
+    assert_coverage(&shared, &(hb_walk_plan){.kind = HB_WALK_GAUGE, .rate_multiplier = 8}, x, 1024, v,
                     &gradient);
     hb_problem_destroy(problem);
 }
@@ -142,7 +142,7 @@ static void test_coverage_of_the_reversed_walk(void **state)
     grid_answer(problem, 0.15, 1, x, &v, &gradient, &tau);
     const hb_walk_problem shared = {
         .problem = problem, .d = 1, .tau = tau, .gradient = 1, .closed_form = 1};
-    const hb_walk_plan plan = {.way = HB_WALK_REVERSED, .part = 0.75, .finesse = 8, .finish = 2};
+    const hb_walk_plan plan = {.kind = HB_WALK_REVERSED, .part = 0.75, .rate_multiplier = 8, .finish = 2};
     assert_coverage(&shared, &plan, x, 1024, v, &gradient);
     hb_problem_destroy(problem);
 }
@@ -157,7 +157,7 @@ static void test_coverage_of_the_parametrix(void **state)
     grid_answer(problem, 0.3, 1, x, &v, gradient, &tau);
     const hb_walk_problem shared = {
         .problem = problem, .d = 2, .tau = tau, .full_frame = 1, .closed_form = 1};
-    assert_coverage(&shared, &(hb_walk_plan){.finesse = 2}, x, 1024, v, gradient);
+    assert_coverage(&shared, &(hb_walk_plan){.rate_multiplier = 2}, x, 1024, v, gradient);
     hb_problem_destroy(problem);
 }
 

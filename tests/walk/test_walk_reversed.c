@@ -3,9 +3,9 @@
 #include "walk_support.h"
 
 static const char *const BISTABLE = "2*(x - x^3)";
-static const hb_walk_plan WHOLE = {.way = HB_WALK_REVERSED, .part = 1, .finesse = 8, .finish = 2};
+static const hb_walk_plan WHOLE = {.kind = HB_WALK_REVERSED, .part = 1, .rate_multiplier = 8, .finish = 2};
 static const hb_walk_plan THREE_QUARTERS = {
-    .way = HB_WALK_REVERSED, .part = 0.75, .finesse = 8, .finish = 2};
+    .kind = HB_WALK_REVERSED, .part = 0.75, .rate_multiplier = 8, .finish = 2};
 
 static hb_problem *chain(int dim, const char *potential)
 {

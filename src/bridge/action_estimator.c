@@ -1,9 +1,9 @@
 /* Led marches: bridges about the likeliest way, for drifts F = -V' on the line that do not depend on tau.
  *
- * As in walk_march.c, with T = tau0 and B a Brownian motion of variance 2s that begins at x,
+ * As in bridge_estimator.c, with T = tau0 and B a Brownian motion of variance 2s that begins at x,
  *     u(x,T) = E[ e^{(V(B_T) - V(x))/2} u0(B_T) e^{-int Q(B_s) ds} ],     Q = F^2/4 + F'/2.
  * Where V grows as x^4 this has no variance, whatever law the end y = B_T is drawn from: bridges that go straight to a far
- * end are not those that count. So B = m + Z, with m a way from x to y that is near the likeliest one (least_action.c)
+ * end are not those that count. So B = m + Z, with m a way from x to y that is near the likeliest one (action_paths.c)
  * and Z a bridge from 0 to 0. By Cameron and Martin, and by parts, since Z is 0 at both ends,
  *     W = e^{(V(y) - V(x))/2} u0(y)/h(y) (4 pi T)^{-1/2} e^{-int m'^2/4 ds} e^{-X},   X = int Q(m + Z) - m'' Z/2 ds,
  * h the density that y is drawn from. m'' = 2 Q'(m) up to the mesh's error: X has no part that is linear in Z, and
@@ -14,7 +14,7 @@
  * The integral. p is the trapezoid rule at fixed times, in equal steps of the clock r, s = T r^2 (3 - 2r), which ticks
  * faster where ways bend. What the table says about Q(m) is taken off, and its integral, known exactly, put back. With
  * a probability q that grows with how much p may be off, which the fixed times tell, there are K >= 1 combs, one point in
- * each step: X_c = p + sum over it of what the rule's linear interpolation misses, and the series of walk_march.c about p.
+ * each step: X_c = p + sum over it of what the rule's linear interpolation misses, and the series of bridge_estimator.c about p.
  * V(y) - V(x): that of the end beside y is known; what is missing is in p by Gauss's rule, and in each X_c, without bias,
  * as the mean over a pair of random points between.
  * The score: paths are moved by k(s), k(0) = 1, k(T) = a(y), which the table has:
@@ -23,15 +23,14 @@
  * To a start that is a point there is only that end, and a = 0.
  * R. H. Cameron, W. T. Martin, Ann. of Math. 45 (1944).
  * A number to reproduce: F = -x, u0 = N(1, 0.5), T = 0.5, x = 0.7 has u = 0.4392625993098471. */
-#include "problem/initial_average.h"
-#include "walk/least_action.h"
-#include "walk/march_series.h"
-#include "walk/walk_march.h"
+#include "bridge/action_paths.h"
+#include "bridge/bridge.h"
+#include "bridge/bridge_series.h"
 
 #include <string.h>
 
 enum { USE_PLACE, USE_COMBS }; /* of uniforms */
-enum { POINTS = HB_LED_POINTS, SCOUTS = 32, SCOUT_POINTS = 32 };
+enum { POINTS = HB_ACTION_POINTS, PRESAMPLES = 32, PRESAMPLE_POINTS = 32 };
 
 /* What a walk costs, in steps of the parametrix: itself, and each point that is looked at. */
 static const double WALK_COST = 0.25, POINT_COST = 0.1;
@@ -40,92 +39,92 @@ static const double AGAIN = 1.5, SCORE_SHARE = 0.1;
 static const double LEAST_AGAIN = 0.02, MOST_AGAIN = 0.5; /* of that share */
 
 static const double GAUSS = 0.21132486540518712; /* (1 - 3^(-1/2))/2 */
-static const double SCOUTED = 12; /* ln of the largest h over that of ends which scouts go to */
-static const uint64_t SCOUT_SEED = UINT64_C(0x5c007e4d95a1b3f7);
+static const double PRESAMPLED = 12; /* ln of the largest h over that of ends which scouts go to */
+static const uint64_t PRESAMPLE_SEED = UINT64_C(0x5c007e4d95a1b3f7);
 
 /* The ends of a block, and what is known of a walk before its bridge is. */
-typedef struct led_end {
+typedef struct action_end {
     size_t cell;
     double share; /* of the next way */
     double y, node;
-    double clock; /* c(T) */
-} led_end;
+    double bridge_time; /* c(T) */
+} action_end;
 
 /* X without what is the same for all combs, and dX likewise, as sums over points in equal steps of r. */
-typedef struct led_part {
+typedef struct action_part {
     double X, dX;
-} led_part;
+} action_part;
 
-struct hb_led {
-    hb_lead lead;
-    led_end end[HB_WALK_BLOCK];
+struct hb_action_walks {
+    hb_action_paths paths;
+    action_end end[HB_WALK_BLOCK];
     double y[HB_WALK_BLOCK], log_start[HB_WALK_BLOCK], start_slope[HB_WALK_BLOCK];
     double F[HB_WALK_BLOCK], line[2 * HB_WALK_BLOCK], line_F[2 * HB_WALK_BLOCK];
     double pair[HB_WALK_BLOCK], combs[HB_WALK_BLOCK], normals[HB_WALK_BLOCK];
-    double Y[POINTS + 1][HB_WALK_BLOCK], clock[POINTS + 1][HB_WALK_BLOCK]; /* Z sqrt(c'), c */
-    led_part part[POINTS + 1][HB_WALK_BLOCK][2];                           /* of Z and of -Z */
+    double Y[POINTS + 1][HB_WALK_BLOCK], bridge_time[POINTS + 1][HB_WALK_BLOCK]; /* Z sqrt(c'), c */
+    action_part part[POINTS + 1][HB_WALK_BLOCK][2]; /* of Z and of -Z */
     double log_weight[HB_WALK_BLOCK], rough[HB_WALK_BLOCK][2];
-    led_part sum[HB_WALK_BLOCK][2]; /* p, dp */
+    action_part sum[HB_WALK_BLOCK][2]; /* p, dp */
     double x[HB_WALK_BLOCK][2], values[HB_WALK_BLOCK][2][3];
-    double more_Y[HB_MARCH_COMBS * POINTS], more_x[HB_MARCH_COMBS * POINTS][2],
-        more_values[HB_MARCH_COMBS * POINTS][2][2], more_normals[POINTS];
+    double more_Y[HB_BRIDGE_REPEATS * POINTS], more_x[HB_BRIDGE_REPEATS * POINTS][2],
+        more_values[HB_BRIDGE_REPEATS * POINTS][2][2], more_normals[POINTS];
 };
 
-hb_status hb_led_create(hb_walk_block *b)
+hb_status hb_action_create(hb_walk_block *b)
 {
     void *memory;
     if (!b->shared.gauge || b->shared.d > 1) return HB_OK;
-    HB_TRY(hb_allocate(b->context, 1, sizeof(struct hb_led), &memory));
-    b->led = memory;
-    memset(b->led, 0, sizeof *b->led);
+    HB_TRY(hb_allocate(b->context, 1, sizeof(struct hb_action_walks), &memory));
+    b->action = memory;
+    memset(b->action, 0, sizeof *b->action);
     return HB_OK;
 }
 
-void hb_led_destroy(hb_walk_block *b)
+void hb_action_destroy(hb_walk_block *b)
 {
-    hb_release(b->context, b->led);
+    hb_release(b->context, b->action);
 }
 
-hb_status hb_led_range(hb_walk_block *b, const double *x0, double *range, int *fit)
+hb_status hb_action_range(hb_walk_block *b, const double *x0, double *range, int *fit)
 {
     *fit = 0;
-    if (!b->led) return HB_OK;
-    return hb_lead_range(b->context, &b->shared, *x0, &b->led->lead, range, fit);
+    if (!b->action) return HB_OK;
+    return hb_action_paths_range(b->context, &b->shared, *x0, &b->action->paths, range, fit);
 }
 
 /* ---- ends ---- */
 
-static double mix(const double *list, const led_end *e)
+static double mix(const double *list, const action_end *e)
 {
     return (1 - e->share) * list[e->cell] + e->share * list[e->cell + 1];
 }
 
 /* int of a product of two mixed derivatives; up: of the first here with the second beside it. */
 static double mix_products(const double *same, const double *up, const double *down,
-                           const led_end *e)
+                           const action_end *e)
 {
     const double w = e->share, v = 1 - w;
     return v * v * same[e->cell] + v * w * (up[e->cell] + down[e->cell]) +
            w * w * same[e->cell + 1];
 }
 
-static double answer_of(const hb_lead *l, size_t end)
+static double end_tangent(const hb_action_paths *l, size_t end)
 {
-    return l->way[end][HB_LEAD_LAGS].tangent;
+    return l->path[end][HB_ACTION_LAGS].tangent;
 }
 
 static void draw_ends(hb_walk_block *b, size_t offset, size_t n)
 {
-    struct hb_led *w = b->led;
-    const hb_lead *l = &w->lead;
-    hb_march_uniforms(b, USE_PLACE, offset, n, w->log_weight);
+    struct hb_action_walks *w = b->action;
+    const hb_action_paths *l = &w->paths;
+    hb_bridge_uniforms(b, USE_PLACE, offset, n, w->log_weight);
     for (size_t i = 0; i < n; i++) {
-        led_end *e = w->end + i;
+        action_end *e = w->end + i;
         double density = 1;
         if (b->shared.place)
-            *e = (led_end){.y = l->end[0]};
+            *e = (action_end){.y = l->end[0]};
         else
-            e->y = hb_lead_end(l, w->log_weight[i], &e->cell, &e->share, &density);
+            e->y = hb_action_end(l, w->log_weight[i], &e->cell, &e->share, &density);
         w->y[i] = e->y;
         w->log_weight[i] = -log(density);
     }
@@ -133,47 +132,42 @@ static void draw_ends(hb_walk_block *b, size_t offset, size_t n)
 
 static hb_status start_density(hb_walk_block *b, size_t n)
 {
-    struct hb_led *w = b->led;
-    const hb_problem *problem = b->shared.problem;
-    hb_status status;
-    if (b->shared.place) {
-        memset(w->log_start, 0, n * sizeof *w->log_start);
-        memset(w->start_slope, 0, n * sizeof *w->start_slope);
-        return HB_OK;
-    }
-    if (!hb_problem_initial_facts(problem)->serial)
-        return hb_problem_initial(b->context, problem, n, w->y, w->log_start, w->start_slope);
-#pragma omp critical(hb_walk_initial)
-    status = hb_problem_initial(b->context, problem, n, w->y, w->log_start, w->start_slope);
-    return status;
+    struct hb_action_walks *w = b->action;
+    if (!b->shared.place)
+        return hb_walk_initial(b->context, b->shared.problem, n, w->y, w->log_start,
+                               w->start_slope);
+    memset(w->log_start, 0, n * sizeof *w->log_start);
+    memset(w->start_slope, 0, n * sizeof *w->start_slope);
+    return HB_OK;
 }
 
 /* What only the way to an end tells: ln of W but for e^{-X}, u0 and h, with V at the node beside it; p without its points. */
-static double weigh_way(const hb_lead *l, led_end *e, led_part *sum)
+static double weigh_path(const hb_action_paths *l, action_end *e, action_part *sum)
 {
-    const hb_lead_node *one = l->way[e->cell], *two = l->way[e->cell + 1];
+    const hb_action_node *one = l->path[e->cell], *two = l->path[e->cell + 1];
     const double v = 1 - e->share;
     const size_t beside = e->cell + (e->share > 0.5);
     e->node = l->end[beside];
-    e->clock = v * one[HB_LEAD_LAGS].clock + e->share * two[HB_LEAD_LAGS].clock;
-    *sum = (led_part){mix(l->sink, e), mix(l->sink_rise, e)};
-    return 0.5 * l->rise[beside] - 0.5 * log(4 * M_PI * e->clock) -
+    e->bridge_time =
+        v * one[HB_ACTION_LAGS].bridge_time + e->share * two[HB_ACTION_LAGS].bridge_time;
+    *sum = (action_part){mix(l->potential, e), mix(l->potential_rise, e)};
+    return 0.5 * l->rise[beside] - 0.5 * log(4 * M_PI * e->bridge_time) -
            mix_products(l->speed, l->speed_next, l->speed_next, e);
 }
 
 /* All of W but e^{-X}, and of its derivative but dX, into b->slope; what X and dX have in common. */
 static hb_status weigh_ends(hb_walk_block *b, size_t offset, size_t n)
 {
-    struct hb_led *w = b->led;
-    const hb_lead *l = &w->lead;
+    struct hb_action_walks *w = b->action;
+    const hb_action_paths *l = &w->paths;
     HB_TRY(start_density(b, n));
     HB_TRY(hb_gauge_formula_drift(b->context, b->shared.gauge, n, w->y, w->F));
     for (size_t i = 0; i < n; i++) {
-        led_end *e = w->end + i;
+        action_end *e = w->end + i;
         const double cell = l->end[e->cell + 1] - l->end[e->cell];
-        const double low = answer_of(l, e->cell), high = answer_of(l, e->cell + 1);
+        const double low = end_tangent(l, e->cell), high = end_tangent(l, e->cell + 1);
         const double a = low + e->share * (high - low);
-        w->log_weight[i] += w->log_start[i] + weigh_way(l, e, w->sum[i]);
+        w->log_weight[i] += w->log_start[i] + weigh_path(l, e, w->sum[i]);
         w->sum[i][1] = w->sum[i][0];
         b->slope[offset + i] = 0.5 * l->drift + a * (w->start_slope[i] - 0.5 * w->F[i]) +
                                (high - low) / cell -
@@ -186,117 +180,122 @@ static hb_status weigh_ends(hb_walk_block *b, size_t offset, size_t n)
 
 /* What a walk sees at one time. */
 typedef struct sight {
-    double place, bend, tangent, twist, sink, sink_rise; /* of the way, mixed */
-    double clock, root, pull;                            /* c, c'^(-1/2), q */
-    double weight;                                       /* ds */
+    double position, position_2, tangent, tangent_2, potential,
+        potential_rise;             /* of the way, mixed */
+    double bridge_time, root, pull; /* c, c'^(-1/2), q */
+    double weight;                  /* ds */
 } sight;
 
 /* At r of the clock of a comb of M points. */
-static sight see(const hb_lead *l, const led_end *e, double r, double M)
+static sight see(const hb_action_paths *l, const action_end *e, double r, double M)
 {
-    const size_t t = r < 1 ? (size_t)(r * HB_LEAD_LAGS) : HB_LEAD_LAGS - 1;
+    const size_t t = r < 1 ? (size_t)(r * HB_ACTION_LAGS) : HB_ACTION_LAGS - 1;
     const double s = l->T * r * r * (3 - 2 * r);
     const double h = l->time[t + 1] - l->time[t], b = (s - l->time[t]) / h, a = 1 - b;
     const double h6 = h * h / 6, ca = (a * a - 1) * a * h6, cb = (b * b - 1) * b * h6;
-    const hb_lead_node *one = l->way[e->cell] + t, *two = l->way[e->cell + 1] + t;
+    const hb_action_node *one = l->path[e->cell] + t, *two = l->path[e->cell + 1] + t;
     const double v = 1 - e->share, w = e->share;
-    hb_lead_node here, next;
+    hb_action_node here, next;
 #define MIX(field)                                                                                 \
     (here.field = v * one[0].field + w * two[0].field,                                             \
      next.field = v * one[1].field + w * two[1].field)
-    MIX(place), MIX(bend), MIX(tangent), MIX(twist), MIX(sink), MIX(sink_rise);
-    MIX(clock), MIX(pace), MIX(jerk);
+    MIX(position), MIX(position_2), MIX(tangent), MIX(tangent_2), MIX(potential),
+        MIX(potential_rise);
+    MIX(bridge_time), MIX(time_1), MIX(time_3);
 #undef MIX
-    const double pace = a * here.pace + b * next.pace + ca * here.jerk + cb * next.jerk;
-    const double rise = (next.pace - here.pace) / h +
-                        h / 6 * ((1 - 3 * a * a) * here.jerk + (3 * b * b - 1) * next.jerk);
-    const double jerk = a * here.jerk + b * next.jerk, share = 1 / pace, bow = rise * share;
+    const double time_1 = a * here.time_1 + b * next.time_1 + ca * here.time_3 + cb * next.time_3;
+    const double rise = (next.time_1 - here.time_1) / h +
+                        h / 6 * ((1 - 3 * a * a) * here.time_3 + (3 * b * b - 1) * next.time_3);
+    const double time_3 = a * here.time_3 + b * next.time_3, share = 1 / time_1, bow = rise * share;
     return (sight){
-        .place = a * here.place + b * next.place + ca * here.bend + cb * next.bend,
-        .bend = a * here.bend + b * next.bend,
-        .tangent = a * here.tangent + b * next.tangent + ca * here.twist + cb * next.twist,
-        .twist = a * here.twist + b * next.twist,
-        .sink = a * here.sink + b * next.sink,
-        .sink_rise = a * here.sink_rise + b * next.sink_rise,
-        .clock = here.clock + h * (here.pace * b * (1 - 0.5 * b) + next.pace * 0.5 * b * b +
-                                   h6 * (here.jerk * (a * a * (0.5 - 0.25 * a * a) - 0.25) +
-                                         next.jerk * b * b * (0.25 * b * b - 0.5))),
+        .position =
+            a * here.position + b * next.position + ca * here.position_2 + cb * next.position_2,
+        .position_2 = a * here.position_2 + b * next.position_2,
+        .tangent = a * here.tangent + b * next.tangent + ca * here.tangent_2 + cb * next.tangent_2,
+        .tangent_2 = a * here.tangent_2 + b * next.tangent_2,
+        .potential = a * here.potential + b * next.potential,
+        .potential_rise = a * here.potential_rise + b * next.potential_rise,
+        .bridge_time =
+            here.bridge_time + h * (here.time_1 * b * (1 - 0.5 * b) + next.time_1 * 0.5 * b * b +
+                                    h6 * (here.time_3 * (a * a * (0.5 - 0.25 * a * a) - 0.25) +
+                                          next.time_3 * b * b * (0.25 * b * b - 0.5))),
         .root = sqrt(share),
-        .pull = 0.375 * bow * bow - 0.25 * jerk * share,
+        .pull = 0.375 * bow * bow - 0.25 * time_3 * share,
         .weight = l->T * 6 * r * (1 - r) / M};
 }
 
 /* What Q and Q' at m + Z stand for. */
-static led_part part_of(const sight *at, double Z, const double *value)
+static action_part part_of(const sight *at, double Z, const double *value)
 {
-    return (led_part){at->weight * (value[0] - 0.5 * (at->bend + at->pull * Z) * Z - at->sink),
-                      at->weight * (at->tangent * value[1] - 0.5 * at->twist * Z - at->sink_rise)};
+    return (action_part){
+        at->weight * (value[0] - 0.5 * (at->position_2 + at->pull * Z) * Z - at->potential),
+        at->weight * (at->tangent * value[1] - 0.5 * at->tangent_2 * Z - at->potential_rise)};
 }
 
 /* ---- the guess ---- */
 
 /* At time number t of the table. */
-static sight see_node(const hb_lead *l, const led_end *e, size_t t, double M)
+static sight see_node(const hb_action_paths *l, const action_end *e, size_t t, double M)
 {
-    const hb_lead_node *one = l->way[e->cell] + t, *two = l->way[e->cell + 1] + t;
-    const double v = 1 - e->share, w = e->share, r = (double)t / HB_LEAD_LAGS;
+    const hb_action_node *one = l->path[e->cell] + t, *two = l->path[e->cell + 1] + t;
+    const double v = 1 - e->share, w = e->share, r = (double)t / HB_ACTION_LAGS;
 #define MIXED(field) (v * one->field + w * two->field)
-    const double share = 1 / MIXED(pace), bow = MIXED(surge) * share;
-    return (sight){.place = MIXED(place),
-                   .bend = MIXED(bend),
+    const double share = 1 / MIXED(time_1), bow = MIXED(time_2) * share;
+    return (sight){.position = MIXED(position),
+                   .position_2 = MIXED(position_2),
                    .tangent = MIXED(tangent),
-                   .twist = MIXED(twist),
-                   .sink = MIXED(sink),
-                   .sink_rise = MIXED(sink_rise),
-                   .clock = MIXED(clock),
+                   .tangent_2 = MIXED(tangent_2),
+                   .potential = MIXED(potential),
+                   .potential_rise = MIXED(potential_rise),
+                   .bridge_time = MIXED(bridge_time),
                    .root = sqrt(share),
-                   .pull = 0.375 * bow * bow - 0.25 * MIXED(jerk) * share,
+                   .pull = 0.375 * bow * bow - 0.25 * MIXED(time_3) * share,
                    .weight = l->T * 6 * r * (1 - r) / M};
 #undef MIXED
 }
 
 /* The deviation of what the rule misses between two points is about F ds^(3/2), F the slope of what stands in X. */
-static void add_row(struct hb_led *w, size_t i, size_t row, const sight *at)
+static void add_row(struct hb_action_walks *w, size_t i, size_t row, const sight *at)
 {
-    const double share = SCORE_SHARE * 2 * w->lead.T;
+    const double share = SCORE_SHARE * 2 * w->paths.T;
     const double cube = at->weight * at->weight * at->weight;
     for (int side = 0; side < 2; side++) {
         const double Z = (side ? -at->root : at->root) * w->Y[row][i], *value = w->values[i][side];
-        const double slope = value[1] - 0.5 * at->bend - at->pull * Z;
-        const led_part part = part_of(at, Z, value);
+        const double slope = value[1] - 0.5 * at->position_2 - at->pull * Z;
+        const action_part part = part_of(at, Z, value);
         w->part[row][i][side] = part;
         w->sum[i][side].X += part.X;
         w->sum[i][side].dX += part.dX;
-        const double bend = at->tangent * value[2] - 0.5 * at->twist;
-        w->rough[i][side] += cube * (slope * slope + share * bend * bend);
+        const double position_2 = at->tangent * value[2] - 0.5 * at->tangent_2;
+        w->rough[i][side] += cube * (slope * slope + share * position_2 * position_2);
     }
 }
 
 /* Bridges at M - 1 fixed times, and p, the trapezoid rule there. */
 static hb_status guess(hb_walk_block *b, size_t offset, size_t n)
 {
-    struct hb_led *w = b->led;
+    struct hb_action_walks *w = b->action;
     const size_t M = (size_t)b->plan->points;
     sight at[HB_WALK_BLOCK];
     memset(w->Y[0], 0, n * sizeof(double));
-    memset(w->clock[0], 0, n * sizeof(double));
+    memset(w->bridge_time[0], 0, n * sizeof(double));
     memset(w->rough, 0, n * sizeof *w->rough);
     memset(w->part[0], 0, n * sizeof *w->part[0]);
     memset(w->part[M], 0, n * sizeof *w->part[M]);
     memset(w->Y[M], 0, n * sizeof(double));
-    for (size_t i = 0; i < n; i++) w->clock[M][i] = w->end[i].clock;
+    for (size_t i = 0; i < n; i++) w->bridge_time[M][i] = w->end[i].bridge_time;
     for (size_t row = 1; row < M; row++) {
-        hb_march_normals(b, row, offset, n, 1, w->normals);
+        hb_bridge_normals(b, row, offset, n, 1, w->normals);
         for (size_t i = 0; i < n; i++) {
-            const led_end *e = w->end + i;
-            at[i] = see_node(&w->lead, e, row * HB_LEAD_LAGS / M, (double)M);
-            const double before = w->clock[row - 1][i];
-            const double share = (e->clock - at[i].clock) / (e->clock - before);
-            w->clock[row][i] = at[i].clock;
-            w->Y[row][i] =
-                share * w->Y[row - 1][i] + sqrt(2 * (at[i].clock - before) * share) * w->normals[i];
-            w->x[i][0] = at[i].place + at[i].root * w->Y[row][i];
-            w->x[i][1] = at[i].place - at[i].root * w->Y[row][i];
+            const action_end *e = w->end + i;
+            at[i] = see_node(&w->paths, e, row * HB_ACTION_LAGS / M, (double)M);
+            const double before = w->bridge_time[row - 1][i];
+            const double share = (e->bridge_time - at[i].bridge_time) / (e->bridge_time - before);
+            w->bridge_time[row][i] = at[i].bridge_time;
+            w->Y[row][i] = share * w->Y[row - 1][i] +
+                           sqrt(2 * (at[i].bridge_time - before) * share) * w->normals[i];
+            w->x[i][0] = at[i].position + at[i].root * w->Y[row][i];
+            w->x[i][1] = at[i].position - at[i].root * w->Y[row][i];
         }
         HB_TRY(hb_gauge_formula_line(b->context, b->shared.gauge, 2 * n, w->x[0], w->values[0][0]));
         for (size_t i = 0; i < n; i++) add_row(w, i, row, at + i);
@@ -305,20 +304,20 @@ static hb_status guess(hb_walk_block *b, size_t offset, size_t n)
 }
 
 /* (V(beside) - V(y))/2 in the mean over u and 1 - u; with Gauss's u it is nearly right. */
-static void place_pair(const led_end *e, double uniform, double *at)
+static void place_pair(const action_end *e, double uniform, double *at)
 {
     at[0] = e->node + uniform * (e->y - e->node);
     at[1] = e->y - uniform * (e->y - e->node);
 }
 
-static double pair_part(const led_end *e, const double *F)
+static double pair_part(const action_end *e, const double *F)
 {
     return 0.25 * (F[0] + F[1]) * (e->y - e->node);
 }
 
 static hb_status add_pairs(hb_walk_block *b, size_t n)
 {
-    struct hb_led *w = b->led;
+    struct hb_action_walks *w = b->action;
     for (size_t i = 0; i < n; i++) place_pair(w->end + i, GAUSS, w->line + 2 * i);
     HB_TRY(hb_gauge_formula_drift(b->context, b->shared.gauge, 2 * n, w->line, w->line_F));
     for (size_t i = 0; i < n; i++) {
@@ -346,52 +345,52 @@ static void find_beside(int combs, const double *uniforms, double uniform, int *
 static void place_comb(hb_walk_block *b, size_t offset, size_t i, int comb, double *uniforms,
                        sight *at)
 {
-    struct hb_led *w = b->led;
+    struct hb_action_walks *w = b->action;
     const size_t M = (size_t)b->plan->points, first = (size_t)comb * M;
-    const uint64_t use = HB_MARCH_USES_MORE + (uint64_t)comb;
+    const uint64_t use = HB_BRIDGE_USES_MORE + (uint64_t)comb;
     int before, after;
-    hb_march_uniforms(b, use, offset + i, 1, uniforms + comb);
-    hb_march_normals(b, use, offset + i, 1, M, w->more_normals);
+    hb_bridge_uniforms(b, use, offset + i, 1, uniforms + comb);
+    hb_bridge_normals(b, use, offset + i, 1, M, w->more_normals);
     find_beside(comb, uniforms, uniforms[comb], &before, &after);
     for (size_t k = 0; k < M; k++) {
         const size_t row = first + k, low = (size_t)before * M + k, high = (size_t)after * M + k;
-        const double start = before < 0 ? w->clock[k][i] : at[low].clock;
-        const double end = after < 0 ? w->clock[k + 1][i] : at[high].clock;
+        const double start = before < 0 ? w->bridge_time[k][i] : at[low].bridge_time;
+        const double end = after < 0 ? w->bridge_time[k + 1][i] : at[high].bridge_time;
         const double from = before < 0 ? w->Y[k][i] : w->more_Y[low];
         const double to = after < 0 ? w->Y[k + 1][i] : w->more_Y[high];
-        at[row] = see(&w->lead, w->end + i, ((double)k + uniforms[comb]) / (double)M, (double)M);
-        const double share = hb_walk_most(at[row].clock - start, 0) / (end - start);
-        const double variance = 2 * share * hb_walk_most(end - at[row].clock, 0);
+        at[row] = see(&w->paths, w->end + i, ((double)k + uniforms[comb]) / (double)M, (double)M);
+        const double share = hb_walk_most(at[row].bridge_time - start, 0) / (end - start);
+        const double variance = 2 * share * hb_walk_most(end - at[row].bridge_time, 0);
         w->more_Y[row] = from + share * (to - from) + sqrt(variance) * w->more_normals[k];
-        w->more_x[row][0] = at[row].place + at[row].root * w->more_Y[row];
-        w->more_x[row][1] = at[row].place - at[row].root * w->more_Y[row];
+        w->more_x[row][0] = at[row].position + at[row].root * w->more_Y[row];
+        w->more_x[row][1] = at[row].position - at[row].root * w->more_Y[row];
     }
 }
 
 /* Of one side. X_c = p + the comb of what the trapezoid rule does not see. */
-typedef struct led_side {
-    double X[HB_MARCH_COMBS + 1], dX[HB_MARCH_COMBS + 1];
-} led_side;
+typedef struct action_side {
+    double X[HB_BRIDGE_REPEATS + 1], dX[HB_BRIDGE_REPEATS + 1];
+} action_side;
 
-static void add_comb(struct hb_led *w, size_t i, size_t M, double uniform, const sight *at,
+static void add_comb(struct hb_action_walks *w, size_t i, size_t M, double uniform, const sight *at,
                      size_t first, int side, double *X, double *dX)
 {
     for (size_t k = 0; k < M; k++) {
         const sight *here = at + first + k;
         const double Z = (side ? -here->root : here->root) * w->more_Y[first + k];
-        const led_part part = part_of(here, Z, w->more_values[first + k][side]);
-        const led_part *low = &w->part[k][i][side], *high = &w->part[k + 1][i][side];
+        const action_part part = part_of(here, Z, w->more_values[first + k][side]);
+        const action_part *low = &w->part[k][i][side], *high = &w->part[k + 1][i][side];
         *X += part.X - (1 - uniform) * low->X - uniform * high->X;
         *dX += part.dX - (1 - uniform) * low->dX - uniform * high->dX;
     }
 }
 
-static hb_status run_combs(hb_walk_block *b, size_t offset, size_t i, size_t K, led_side *sides)
+static hb_status run_combs(hb_walk_block *b, size_t offset, size_t i, size_t K, action_side *sides)
 {
-    struct hb_led *w = b->led;
+    struct hb_action_walks *w = b->action;
     const size_t M = (size_t)b->plan->points;
-    double uniforms[HB_MARCH_COMBS], pairs[2 * HB_MARCH_COMBS], F[2 * HB_MARCH_COMBS];
-    sight at[HB_MARCH_COMBS * POINTS];
+    double uniforms[HB_BRIDGE_REPEATS], pairs[2 * HB_BRIDGE_REPEATS], F[2 * HB_BRIDGE_REPEATS];
+    sight at[HB_BRIDGE_REPEATS * POINTS];
     for (int c = 0; c < (int)K; c++) place_comb(b, offset, i, c, uniforms, at);
     HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, 2 * K * M, w->more_x[0],
                                 w->more_values[0][0]));
@@ -399,7 +398,7 @@ static hb_status run_combs(hb_walk_block *b, size_t offset, size_t i, size_t K, 
     HB_TRY(hb_gauge_formula_drift(b->context, b->shared.gauge, 2 * K, pairs, F));
     for (size_t c = 0; c < K; c++)
         for (int side = 0; side < 2; side++) {
-            led_side *s = sides + side;
+            action_side *s = sides + side;
             s->X[1 + c] = s->X[0] + pair_part(w->end + i, F + 2 * c) - w->pair[i];
             s->dX[1 + c] = s->dX[0];
             add_comb(w, i, M, uniforms[c], at, c * M, side, s->X + 1 + c, s->dX + 1 + c);
@@ -410,12 +409,12 @@ static hb_status run_combs(hb_walk_block *b, size_t offset, size_t i, size_t K, 
 /* The mean of both sides. */
 static hb_status finish(hb_walk_block *b, size_t offset, size_t i)
 {
-    struct hb_led *w = b->led;
+    struct hb_action_walks *w = b->action;
     const double rough = hb_walk_most(w->rough[i][0], w->rough[i][1]);
     const double q = fmin(fmax(AGAIN * sqrt(rough / 3), LEAST_AGAIN), MOST_AGAIN);
-    const size_t K = hb_march_combs(w->combs[i], q);
-    led_side sides[2];
-    double work[HB_MARCH_COMBS + 2], value = 0, slope = 0;
+    const size_t K = hb_bridge_repeats(w->combs[i], q);
+    action_side sides[2];
+    double work[HB_BRIDGE_REPEATS + 2], value = 0, slope = 0;
     for (int k = 0; k < 2; k++) {
         sides[k].X[0] = w->sum[i][k].X;
         sides[k].dX[0] = w->sum[i][k].dX;
@@ -424,12 +423,12 @@ static hb_status finish(hb_walk_block *b, size_t offset, size_t i)
     const double least = hb_walk_least(sides[0].X[0], sides[1].X[0]);
     for (int k = 0; k < 2; k++) {
         double own = -sides[k].dX[0], part = 0.5 * exp(least - sides[k].X[0]);
-        if (K > 0) part *= hb_march_series_about(1, K, sides[k].X, sides[k].dX, q, &own, work);
+        if (K > 0) part *= hb_bridge_series_about(1, K, sides[k].X, sides[k].dX, q, &own, work);
         value += part;
         slope += part == 0 ? 0 : part * own;
     }
     slope /= value;
-    hb_march_store(b, offset + i, w->log_weight[i] - least, value, &slope);
+    hb_bridge_store(b, offset + i, w->log_weight[i] - least, value, &slope);
     return HB_OK;
 }
 
@@ -438,32 +437,32 @@ static hb_status finish(hb_walk_block *b, size_t offset, size_t i)
 /* Ends whose h is not small. */
 static hb_status find_active(hb_walk_block *b, size_t *active, size_t *n)
 {
-    struct hb_led *w = b->led;
-    const hb_lead *l = &w->lead;
+    struct hb_action_walks *w = b->action;
+    const hb_action_paths *l = &w->paths;
     double top = -INFINITY;
     memcpy(w->y, l->end, sizeof l->end);
-    HB_TRY(start_density(b, HB_LEAD_ENDS));
-    for (size_t j = 0; j < HB_LEAD_ENDS; j++)
+    HB_TRY(start_density(b, HB_ACTION_ENDS));
+    for (size_t j = 0; j < HB_ACTION_ENDS; j++)
         top = hb_walk_most(top, l->log_target[j] + w->log_start[j]);
     *n = 0;
-    for (size_t j = 0; j < HB_LEAD_ENDS; j++)
-        if (l->log_target[j] + w->log_start[j] > top - SCOUTED) active[(*n)++] = j;
+    for (size_t j = 0; j < HB_ACTION_ENDS; j++)
+        if (l->log_target[j] + w->log_start[j] > top - PRESAMPLED) active[(*n)++] = j;
     return HB_OK;
 }
 
 /* Walks that end at `end`, from number `first`, in the block: ln of the mean of their weights, and that of -dX. */
-static void ask(const struct hb_led *w, size_t first, double *log_mean, double *slope)
+static void ask(const struct hb_action_walks *w, size_t first, double *log_mean, double *slope)
 {
     double least = INFINITY, sum = 0, slopes = 0;
-    for (size_t i = first; i < first + SCOUTS; i++)
+    for (size_t i = first; i < first + PRESAMPLES; i++)
         for (int side = 0; side < 2; side++) least = hb_walk_least(least, w->sum[i][side].X);
-    for (size_t i = first; i < first + SCOUTS; i++)
+    for (size_t i = first; i < first + PRESAMPLES; i++)
         for (int side = 0; side < 2; side++) {
             const double weight = exp(least - w->sum[i][side].X);
             sum += weight;
             slopes -= weight * w->sum[i][side].dX;
         }
-    *log_mean = log(sum / (2 * SCOUTS)) - least;
+    *log_mean = log(sum / (2 * PRESAMPLES)) - least;
     *slope = slopes / sum;
 }
 
@@ -480,10 +479,10 @@ static void smooth(size_t n, double *list)
 
 /* Laplace's ln K and its slope, and by how much those of scouts differ at the ends where these go; between such ends and
  * beyond, those of the nearest. */
-static void mend(hb_lead *l, const size_t *active, size_t n, const double *log_gap,
+static void mend(hb_action_paths *l, const size_t *active, size_t n, const double *log_gap,
                  const double *slope_gap, double *c)
 {
-    for (size_t j = 0, k = 0; j < HB_LEAD_ENDS && n > 0; j++) {
+    for (size_t j = 0, k = 0; j < HB_ACTION_ENDS && n > 0; j++) {
         while (k + 1 < n && active[k + 1] <= j) k++;
         l->log_target[j] += log_gap[k];
         c[j] += slope_gap[k];
@@ -492,35 +491,35 @@ static void mend(hb_lead *l, const size_t *active, size_t n, const double *log_g
 
 /* A few walks to each end that counts, by the rule without its combs, from draws of their own: h and k are better with
  * what they find, and any are right. */
-static hb_status scout(hb_walk_block *b, double *c)
+static hb_status presample(hb_walk_block *b, double *c)
 {
-    struct hb_led *w = b->led;
-    hb_lead *l = &w->lead;
-    const hb_walk_plan plan = {.points = SCOUT_POINTS}, *other = b->plan;
+    struct hb_action_walks *w = b->action;
+    hb_action_paths *l = &w->paths;
+    const hb_walk_plan plan = {.points = PRESAMPLE_POINTS}, *other = b->plan;
     const uint64_t seed = b->seed, first = b->first;
-    double log_gap[HB_LEAD_ENDS], slope_gap[HB_LEAD_ENDS], way[HB_LEAD_ENDS];
-    size_t active[HB_LEAD_ENDS], n;
-    for (size_t j = 0; j < HB_LEAD_ENDS; j++) c[j] = 0.5 * l->velocity[j][0];
+    double log_gap[HB_ACTION_ENDS], slope_gap[HB_ACTION_ENDS], path[HB_ACTION_ENDS];
+    size_t active[HB_ACTION_ENDS], n;
+    for (size_t j = 0; j < HB_ACTION_ENDS; j++) c[j] = 0.5 * l->velocity[j][0];
     if (b->shared.place) return HB_OK;
     HB_TRY(find_active(b, active, &n));
-    b->plan = &plan, b->seed = SCOUT_SEED, b->first = 0;
-    const size_t together = HB_WALK_BLOCK / SCOUTS;
+    b->plan = &plan, b->seed = PRESAMPLE_SEED, b->first = 0;
+    const size_t together = HB_WALK_BLOCK / PRESAMPLES;
     hb_status status = HB_OK;
     for (size_t from = 0; from < n && status == HB_OK; from += together) {
         const size_t count = n - from < together ? n - from : together;
         for (size_t k = 0; k < count; k++)
-            for (size_t i = k * SCOUTS; i < (k + 1) * SCOUTS; i++) {
-                const size_t j = active[from + k], last = j + 1 == HB_LEAD_ENDS;
-                w->end[i] = (led_end){.cell = j - last, .share = (double)last, .y = l->end[j]};
-                way[from + k] = weigh_way(l, w->end + i, w->sum[i]);
+            for (size_t i = k * PRESAMPLES; i < (k + 1) * PRESAMPLES; i++) {
+                const size_t j = active[from + k], last = j + 1 == HB_ACTION_ENDS;
+                w->end[i] = (action_end){.cell = j - last, .share = (double)last, .y = l->end[j]};
+                path[from + k] = weigh_path(l, w->end + i, w->sum[i]);
                 w->sum[i][1] = w->sum[i][0];
             }
-        status = guess(b, from * SCOUTS, count * SCOUTS);
+        status = guess(b, from * PRESAMPLES, count * PRESAMPLES);
         for (size_t k = from; k < from + count; k++) {
             const size_t j = active[k];
             double log_mean, slope;
-            ask(w, (k - from) * SCOUTS, &log_mean, &slope);
-            log_gap[k] = way[k] + log_mean - l->log_target[j];
+            ask(w, (k - from) * PRESAMPLES, &log_mean, &slope);
+            log_gap[k] = path[k] + log_mean - l->log_target[j];
             slope_gap[k] = slope - l->turn[j] - c[j];
         }
     }
@@ -533,19 +532,19 @@ static hb_status scout(hb_walk_block *b, double *c)
 
 static hb_status find_lead(hb_walk_block *b, double x0)
 {
-    hb_lead *l = &b->led->lead;
-    double c[HB_LEAD_ENDS];
-    HB_TRY(hb_lead_lay(b->context, &b->shared, x0, b->plan->end, l));
+    hb_action_paths *l = &b->action->paths;
+    double c[HB_ACTION_ENDS];
+    HB_TRY(hb_action_paths_find(b->context, &b->shared, x0, b->plan->ends, l));
     if (l->aimed) return HB_OK;
-    HB_TRY(scout(b, c));
-    return hb_lead_aim(b->context, &b->shared, l, c);
+    HB_TRY(presample(b, c));
+    return hb_action_paths_aim(b->context, &b->shared, l, c);
 }
 
 static hb_status run(hb_walk_block *b, const double *x0, size_t offset, size_t n, double *steps)
 {
-    struct hb_led *w = b->led;
+    struct hb_action_walks *w = b->action;
     HB_TRY(find_lead(b, *x0));
-    hb_march_uniforms(b, USE_COMBS, offset, n, w->combs);
+    hb_bridge_uniforms(b, USE_COMBS, offset, n, w->combs);
     draw_ends(b, offset, n);
     HB_TRY(weigh_ends(b, offset, n));
     HB_TRY(guess(b, offset, n));
@@ -555,4 +554,4 @@ static hb_status run(hb_walk_block *b, const double *x0, size_t offset, size_t n
     return HB_OK;
 }
 
-const hb_walk_law hb_walk_led = {.run = run};
+const hb_walk_ops hb_walk_action = {.run = run};

@@ -12,14 +12,13 @@
  * and along some diagonals: where it is larger beyond 6 deviations than within 4.5, as for V ~ x^4, there are no marches.
  * A start that is a box has none: its ends crowd at a wall, which no Gaussian does, and the errors of scores were too
  * small (90 % within 1.96, off by up to 4 errors); steps that end in a closed form do better.
- * The series of walk_march.c has long tails where Q differs much between the times of a comb, as where it grows as x^6:
+ * The series of bridge_estimator.c has long tails where Q differs much between the times of a comb, as where it grows as x^6:
  * there are none either where Q varies, within six deviations of the bridges' middle, by more than MOST_RISE times M/T
  * for the largest M.
  * A number to reproduce: u0 = N(0, 1), 2T = 1, x = 1 has the mean 1/2 and the variance 1/2. */
-#include "walk/march_guide.h"
 #include "base/context.h"
+#include "bridge/bridge.h"
 #include "problem/initial_average.h"
-#include "walk/walk_march.h"
 
 #include <string.h>
 
@@ -89,10 +88,10 @@ static double weight_of(const hb_walk_block *block, size_t i, double top)
 }
 
 /* 0: too few of the walks count. */
-static int fit_ends(const hb_walk_block *block, const hb_walk_problem *shared, double *guide)
+static int fit_ends(const hb_walk_block *block, double *guide)
 {
-    const size_t d = shared->d, n = block->together;
-    const double *y = hb_march_ends(block);
+    const size_t d = block->shared.d, n = block->together;
+    const double *y = hb_bridge_ends(block);
     double top = -INFINITY, sum = 0, squares = 0;
     for (size_t i = 0; i < n; i++) top = fmax(top, hb_walk_block_result(block, i).size);
     if (!(top > -INFINITY)) return 0;
@@ -111,7 +110,7 @@ static int fit_ends(const hb_walk_block *block, const hb_walk_problem *shared, d
         }
         guide[k] = mean;
         *wide = fmin(fmax(WIDER * spread, *wide / MOST_CHANGE),
-                     fmin(*wide * MOST_CHANGE, 4 * shared->tau));
+                     fmin(*wide * MOST_CHANGE, 4 * block->shared.tau));
     }
     return 1;
 }
@@ -165,10 +164,7 @@ static hb_status look_along(hb_context *context, const hb_walk_problem *shared, 
             from[j * d + k] = x0[k];
             y[j * d + k] = guide[k] + PLACES[j] * wide * direction_of(d, direction, k);
         }
-    hb_status status;
-#pragma omp critical(hb_walk_initial)
-    status = hb_problem_initial(context, shared->problem, N_PLACES, y, log_start, slope);
-    HB_TRY(status);
+    HB_TRY(hb_walk_initial(context, shared->problem, N_PLACES, y, log_start, slope));
     HB_TRY(hb_gauge_formula_rise(context, shared->gauge, shared->problem, N_PLACES, from, y, rise));
     HB_TRY(hb_gauge_formula_run(context, shared->gauge, N_PLACES, y, Q));
     for (size_t j = 0; j < N_PLACES; j++) {
@@ -225,23 +221,26 @@ static hb_status has_mild_potential(hb_context *context, const hb_walk_problem *
         }
     }
     hb_workspace_destroy(&work);
-    *yes &= shared->tau * (high - low) < MOST_RISE * HB_MARCH_POINTS;
+    *yes &= shared->tau * (high - low) < MOST_RISE * HB_BRIDGE_POINTS;
     return status;
 }
 
-hb_status hb_march_guide(hb_walk_block *block, const hb_walk_problem *shared, const double *x0,
-                         uint64_t seed, double *guide, int *fit)
+hb_status hb_bridge_fit_ends(hb_walk_block *b, const double *x0, uint64_t seed, double *ends,
+                             int *fit)
 {
-    const hb_walk_plan plan = {.way = HB_WALK_MARCH, .points = 4, .again = 0.1, .end = guide};
+    const hb_walk_problem *shared = &b->shared;
+    const hb_walk_plan plan = {.kind = HB_WALK_BRIDGE, .points = 4, .repeat = 0.1, .ends = ends};
     double steps;
     *fit = 0;
     if (hb_problem_initial_facts(shared->problem)->box) return HB_OK;
-    HB_TRY(driftless_ends(block->context, shared, x0, guide));
+    HB_TRY(driftless_ends(b->context, shared, x0, ends));
+    b->plan = &plan, b->seed = seed;
     for (int k = 0; k < FITS && !shared->place; k++) {
-        HB_TRY(hb_walk_block_run(block, &plan, x0, seed, (uint64_t)k * HB_WALK_BLOCK,
-                                 block->together, &steps));
-        if (!fit_ends(block, shared, guide)) break;
+        if (hb_is_late(b->context)) return hb_fail_late(b->context);
+        b->first = (uint64_t)k * HB_WALK_BLOCK;
+        HB_TRY(hb_walk_bridge.run(b, x0, 0, b->together, &steps));
+        if (!fit_ends(b, ends)) break;
     }
-    HB_TRY(has_light_tails(block->context, shared, x0, guide, fit));
-    return *fit ? has_mild_potential(block->context, shared, x0, guide, fit) : HB_OK;
+    HB_TRY(has_light_tails(b->context, shared, x0, ends, fit));
+    return *fit ? has_mild_potential(b->context, shared, x0, ends, fit) : HB_OK;
 }

@@ -11,12 +11,12 @@
  *     dx'/dx = E_s - L M E_left,     d ln weight = g'M E_left dx,     dz = -L'^-1 M E_left dx,
  * all of which stay bounded as r -> 0.
  * A number to reproduce: F = 0, s = r, x = 0, x0 = 1: x' ~ N(1/2, s). */
-#include "walk/walk_bridge.h"
 #include "base/linear_algebra.h"
+#include "bridge/bridge.h"
 
 #include <string.h>
 
-enum { MOST = HB_WALK_BRIDGE_DIM, MATRIX = MOST * MOST };
+enum { MOST = HB_BRIDGE_DIM, MATRIX = MOST * MOST };
 
 /* ---- diagonal frames ---- */
 
@@ -121,7 +121,7 @@ static int full_bridge(const hb_walk_problem *shared, hb_walk *walk, const hb_wa
     return 1;
 }
 
-int hb_walk_bridge(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view, double s,
+int hb_bridge_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view, double s,
                    const double *E, double *g, double *work)
 {
     if (shared->full_frame) return full_bridge(shared, walk, view, s, E, g, work);

@@ -21,15 +21,14 @@
  * The variance is finite where Q is bounded, and for short times where it grows as a square; walk_estimator.c refuses
  * marches whose ends weigh more the farther they are.
  * A number to reproduce: F = -x, u0 = N(1, 0.5), T = 0.5, x = 0.7 has u = 0.4392625993098471. */
-#include "walk/walk_march.h"
-#include "problem/gauge_formula.h"
+#include "bridge/bridge.h"
+#include "bridge/bridge_series.h"
 #include "problem/initial_average.h"
-#include "walk/march_series.h"
 
 #include <string.h>
 
-enum { MOST_POINTS = HB_MARCH_POINTS };
-enum { MOST_SEEN = (HB_MARCH_COMBS + 1) * MOST_POINTS + 2 };
+enum { MOST_POINTS = HB_BRIDGE_POINTS };
+enum { MOST_SEEN = (HB_BRIDGE_REPEATS + 1) * MOST_POINTS + 2 };
 enum { USE_END, USE_TIME }; /* of uniforms */
 
 static const double PLAIN = 0.1;  /* of the walks end in N(x, 2T) */
@@ -37,7 +36,7 @@ static const double NARROW = 0.2; /* of sqrt(2T) */
 /* What a walk costs, in steps of the parametrix: itself, and each point that is looked at. */
 static const double WALK_COST = 0.25, POINT_COST = 0.08;
 
-struct hb_march {
+struct hb_bridges {
     hb_workspace work;
     double *seen;                        // (MOST_POINTS + 2, together, d): x, the comb, y
     double *time;                        // (MOST_POINTS + 2, together)
@@ -50,8 +49,8 @@ struct hb_march {
     double *line;                        // (rows, d)
     double *more;                        // (rows, d): points of further combs
     double *more_time;                   // (rows)
-    double *more_sum, *more_slope;       // (HB_MARCH_COMBS + 1), (HB_MARCH_COMBS + 1, d)
-    double *scratch;                     // (HB_MARCH_COMBS + 4, d)
+    double *more_sum, *more_slope;       // (HB_BRIDGE_REPEATS + 1), (HB_BRIDGE_REPEATS + 1, d)
+    double *scratch;                     // (HB_BRIDGE_REPEATS + 4, d)
     size_t *waiting;                     // (together): walks whose combs are in `more`
     double share[HB_WALK_BLOCK];         /* of a step towards the end; and its deviation */
     double deviation[HB_WALK_BLOCK];
@@ -62,14 +61,14 @@ struct hb_march {
 
 /* ---- memory ---- */
 
-hb_status hb_march_create(hb_walk_block *b)
+hb_status hb_bridges_create(hb_walk_block *b)
 {
     const size_t d = b->shared.d, n = b->together;
     void *memory;
     if (!b->shared.gauge) return HB_OK;
-    HB_TRY(hb_allocate(b->context, 1, sizeof(struct hb_march), &memory));
-    struct hb_march *m = memset(memory, 0, sizeof *m);
-    b->march = m;
+    HB_TRY(hb_allocate(b->context, 1, sizeof(struct hb_bridges), &memory));
+    struct hb_bridges *m = memset(memory, 0, sizeof *m);
+    b->bridges = m;
     m->rows = n > MOST_SEEN ? n : MOST_SEEN;
     const size_t rows = m->rows;
     return HB_WORKSPACE(
@@ -79,17 +78,17 @@ hb_status hb_march_create(hb_walk_block *b)
         HB_ARRAY(m->log_end, n), HB_ARRAY(m->end_slope, n * d), HB_ARRAY(m->end_F, n * d),
         HB_ARRAY(m->log_weight, n), HB_ARRAY(m->sum, n), HB_ARRAY(m->slope, n * d),
         HB_ARRAY(m->line, rows * d), HB_ARRAY(m->more, rows * d), HB_ARRAY(m->more_time, rows),
-        HB_ARRAY(m->more_sum, HB_MARCH_COMBS + 1),
-        HB_ARRAY(m->more_slope, (HB_MARCH_COMBS + 1) * d),
-        HB_ARRAY(m->scratch, (HB_MARCH_COMBS + 4) * d), HB_ARRAY(m->waiting, n), HB_ARRAY(m->F0, d),
-        HB_ARRAY(m->pull, d), HB_ARRAY(m->mean, d), HB_ARRAY(m->root, d));
+        HB_ARRAY(m->more_sum, HB_BRIDGE_REPEATS + 1),
+        HB_ARRAY(m->more_slope, (HB_BRIDGE_REPEATS + 1) * d),
+        HB_ARRAY(m->scratch, (HB_BRIDGE_REPEATS + 4) * d), HB_ARRAY(m->waiting, n),
+        HB_ARRAY(m->F0, d), HB_ARRAY(m->pull, d), HB_ARRAY(m->mean, d), HB_ARRAY(m->root, d));
 }
 
-void hb_march_destroy(hb_walk_block *b)
+void hb_bridges_destroy(hb_walk_block *b)
 {
-    if (!b->march) return;
-    hb_workspace_destroy(&b->march->work);
-    hb_release(b->context, b->march);
+    if (!b->bridges) return;
+    hb_workspace_destroy(&b->bridges->work);
+    hb_release(b->context, b->bridges);
 }
 
 /* Points on the way to an end must not miss a narrow part of the drift. */
@@ -103,9 +102,9 @@ static int knows_potential(const hb_walk_block *b)
 /* Where ends are drawn from, and how they move with x. */
 static hb_status prepare(hb_walk_block *b, const double *x0)
 {
-    struct hb_march *m = b->march;
+    struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d;
-    const double wide = 2 * b->shared.tau, *end = b->plan->end;
+    const double wide = 2 * b->shared.tau, *end = b->plan->ends;
     const hb_initial_facts *facts = hb_problem_initial_facts(b->shared.problem);
     const int still = b->shared.place || facts->box || facts->broken;
     for (size_t k = 0; k < d; k++) {
@@ -128,11 +127,11 @@ static double log_share(double ratio)
 
 static void draw_ends(hb_walk_block *b, const double *x0, size_t offset, size_t n, double *y)
 {
-    struct hb_march *m = b->march;
+    struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d;
     const double wide = 2 * b->shared.tau, root = sqrt(wide);
     double volume = 0;
-    hb_march_normals(b, USE_END, offset, n, d, y);
+    hb_bridge_normals(b, USE_END, offset, n, d, y);
     for (size_t k = 0; k < d; k++) volume += log(root / m->root[k]);
     for (size_t i = 0; i < n; i++) {
         const int plain = m->combs[i] < PLAIN;
@@ -151,7 +150,7 @@ static void draw_ends(hb_walk_block *b, const double *x0, size_t offset, size_t 
 
 static void place_ends(hb_walk_block *b, const double *x0, size_t n, double *y)
 {
-    struct hb_march *m = b->march;
+    struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d;
     double squares = 0;
     for (size_t k = 0; k < d; k++) {
@@ -166,27 +165,16 @@ static void place_ends(hb_walk_block *b, const double *x0, size_t n, double *y)
     }
 }
 
-static hb_status start_density(hb_walk_block *b, size_t n, const double *y)
-{
-    struct hb_march *m = b->march;
-    const hb_problem *problem = b->shared.problem;
-    hb_status status;
-    if (!hb_problem_initial_facts(problem)->serial)
-        return hb_problem_initial(b->context, problem, n, y, m->log_end, m->end_slope);
-#pragma omp critical(hb_walk_initial)
-    status = hb_problem_initial(b->context, problem, n, y, m->log_end, m->end_slope);
-    return status;
-}
-
 /* ln W of the ends, and their part of its derivative, into b->slope. */
 static hb_status weigh_ends(hb_walk_block *b, const double *x0, size_t offset, size_t n,
                             const double *y)
 {
-    struct hb_march *m = b->march;
+    struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d;
     const double wide = 2 * b->shared.tau;
     const int density = !b->shared.place;
-    if (density) HB_TRY(start_density(b, n, y));
+    if (density)
+        HB_TRY(hb_walk_initial(b->context, b->shared.problem, n, y, m->log_end, m->end_slope));
     HB_TRY(hb_gauge_formula_drift(b->context, b->shared.gauge, n, y, m->end_F));
     for (size_t i = 0; i < n; i++) {
         if (density) m->log_weight[i] += m->log_end[i];
@@ -234,7 +222,7 @@ static void place_on_line(size_t d, const double *x0, const double *y, double r,
 /* Adds it to X_0 of all walks. */
 static hb_status add_lines(hb_walk_block *b, const double *x0, size_t n, const double *y)
 {
-    struct hb_march *m = b->march;
+    struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d, pairs = pairs_of(b->plan);
     if (knows_potential(b)) return HB_OK;
     for (size_t j = 0; j < 2 * pairs; j++) {
@@ -250,7 +238,7 @@ static hb_status add_lines(hb_walk_block *b, const double *x0, size_t n, const d
 /* ---- the first comb ---- */
 
 /* How much a derivative by B_s counts for one by x. */
-static double pull_at(const struct hb_march *m, size_t k, double part)
+static double pull_at(const struct hb_bridges *m, size_t k, double part)
 {
     return 1 - part * (1 - m->pull[k]);
 }
@@ -258,7 +246,7 @@ static double pull_at(const struct hb_march *m, size_t k, double part)
 /* Walk i of a row of the comb: place and time are those before it, of all walks. */
 static void bridge_step(hb_walk_block *b, size_t n, size_t row, const double *y)
 {
-    struct hb_march *m = b->march;
+    struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d, together = b->together;
     const double T = b->shared.tau, h = T / b->plan->points;
     const double *before = m->time + (row - 1) * together;
@@ -282,7 +270,7 @@ static void bridge_step(hb_walk_block *b, size_t n, size_t row, const double *y)
 
 static void add_row(hb_walk_block *b, size_t n, size_t row)
 {
-    struct hb_march *m = b->march;
+    struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d;
     const double T = b->shared.tau, h = T / b->plan->points;
     const double *time = m->time + row * b->together;
@@ -297,13 +285,13 @@ static void add_row(hb_walk_block *b, size_t n, size_t row)
 static hb_status first_comb(hb_walk_block *b, const double *x0, size_t offset, size_t n,
                             const double *y)
 {
-    struct hb_march *m = b->march;
+    struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d;
     memset(m->time, 0, n * sizeof *m->time);
     for (size_t i = 0; i < n; i++) memcpy(m->seen + i * d, x0, d * sizeof *x0);
-    hb_march_uniforms(b, USE_TIME, offset, n, m->uniforms);
+    hb_bridge_uniforms(b, USE_TIME, offset, n, m->uniforms);
     for (size_t row = 1; row <= (size_t)b->plan->points; row++) {
-        hb_march_normals(b, row, offset, n, d, m->normals);
+        hb_bridge_normals(b, row, offset, n, d, m->normals);
         bridge_step(b, n, row, y);
         HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, n, m->seen + row * b->together * d,
                                     m->values));
@@ -323,7 +311,7 @@ typedef struct sights {
 
 static void look_back(const hb_walk_block *b, size_t i, const double *y, sights *s)
 {
-    const struct hb_march *m = b->march;
+    const struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d, M = (size_t)b->plan->points;
     s->n = 0;
     for (size_t row = 0; row <= M; row++) {
@@ -358,15 +346,15 @@ static void look(size_t d, double t, const double *normals, sights *s, double *t
 static void place_more(hb_walk_block *b, size_t offset, size_t i, size_t combs, const double *y,
                        size_t at)
 {
-    struct hb_march *m = b->march;
+    struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d, M = (size_t)b->plan->points;
     const double h = b->shared.tau / (double)M;
     sights s;
     look_back(b, i, y, &s);
     for (size_t c = 0; c < combs; c++) {
         double uniform;
-        hb_march_uniforms(b, HB_MARCH_USES_MORE + c, offset + i, 1, &uniform);
-        hb_march_normals(b, HB_MARCH_USES_MORE + c, offset + i, 1, M * d, m->normals);
+        hb_bridge_uniforms(b, HB_BRIDGE_USES_MORE + c, offset + i, 1, &uniform);
+        hb_bridge_normals(b, HB_BRIDGE_USES_MORE + c, offset + i, 1, M * d, m->normals);
         for (size_t k = 0; k < M; k++, at++) {
             m->more_time[at] = ((double)k + uniform) * h;
             look(d, m->more_time[at], m->normals + k * d, &s, m->more + at * d);
@@ -378,12 +366,12 @@ static void place_more(hb_walk_block *b, size_t offset, size_t i, size_t combs, 
 static hb_status more_lines(hb_walk_block *b, const double *x0, size_t offset, size_t i,
                             size_t combs, const double *y)
 {
-    struct hb_march *m = b->march;
+    struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d, pairs = pairs_of(b->plan), all = 2 * pairs;
     if (knows_potential(b)) return HB_OK;
     for (size_t c = 0; c < combs; c++) {
         double uniform;
-        hb_march_uniforms(b, HB_MARCH_USES_MORE + c, offset + i, 1, &uniform);
+        hb_bridge_uniforms(b, HB_BRIDGE_USES_MORE + c, offset + i, 1, &uniform);
         for (size_t j = 0; j < all; j++)
             place_on_line(d, x0, y + i * d, line_place(j, pairs, uniform),
                           m->line + (c * all + j) * d);
@@ -401,7 +389,7 @@ static hb_status more_lines(hb_walk_block *b, const double *x0, size_t offset, s
 static hb_status finish_more(hb_walk_block *b, const double *x0, size_t offset, size_t i,
                              size_t combs, const double *y, size_t at)
 {
-    struct hb_march *m = b->march;
+    struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d, M = (size_t)b->plan->points;
     const double h = b->shared.tau / (double)M;
     double *X = m->more_sum, *dX = m->more_slope, *slope = m->scratch;
@@ -416,8 +404,8 @@ static hb_status finish_more(hb_walk_block *b, const double *x0, size_t offset, 
             X[c] += h * row[0];
             for (size_t j = 0; j < d; j++) dX[c * d + j] += h * pull_at(m, j, part) * row[1 + j];
         }
-    const double value = hb_march_series(d, combs, X, dX, b->plan->again, slope, slope + d);
-    hb_march_store(b, offset + i, m->log_weight[i] - m->sum[i], value, slope);
+    const double value = hb_bridge_series(d, combs, X, dX, b->plan->repeat, slope, slope + d);
+    hb_bridge_store(b, offset + i, m->log_weight[i] - m->sum[i], value, slope);
     return HB_OK;
 }
 
@@ -425,7 +413,7 @@ static hb_status finish_more(hb_walk_block *b, const double *x0, size_t offset, 
 static size_t gather(hb_walk_block *b, size_t offset, size_t n, const double *y, size_t *next,
                      size_t *rows)
 {
-    struct hb_march *m = b->march;
+    struct hb_bridges *m = b->bridges;
     size_t found = 0;
     *rows = 0;
     for (; *next < n; ++*next) {
@@ -442,7 +430,7 @@ static size_t gather(hb_walk_block *b, size_t offset, size_t n, const double *y,
 static hb_status further_combs(hb_walk_block *b, const double *x0, size_t offset, size_t n,
                                const double *y)
 {
-    struct hb_march *m = b->march;
+    struct hb_bridges *m = b->bridges;
     size_t next = 0, rows, found;
     while ((found = gather(b, offset, n, y, &next, &rows)) > 0) {
         size_t at = 0;
@@ -458,11 +446,11 @@ static hb_status further_combs(hb_walk_block *b, const double *x0, size_t offset
 
 static hb_status run(hb_walk_block *b, const double *x0, size_t offset, size_t n, double *steps)
 {
-    struct hb_march *m = b->march;
+    struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d;
     double *y = m->seen + (MOST_POINTS + 1) * b->together * d;
     HB_TRY(prepare(b, x0));
-    hb_march_uniforms(b, USE_END, offset, n, m->combs);
+    hb_bridge_uniforms(b, USE_END, offset, n, m->combs);
     if (b->shared.place)
         place_ends(b, x0, n, y);
     else
@@ -473,18 +461,18 @@ static hb_status run(hb_walk_block *b, const double *x0, size_t offset, size_t n
     HB_TRY(first_comb(b, x0, offset, n, y));
     HB_TRY(add_lines(b, x0, n, y));
     for (size_t i = 0; i < n; i++) {
-        m->combs[i] = (double)hb_march_combs(m->combs[i], b->plan->again);
+        m->combs[i] = (double)hb_bridge_repeats(m->combs[i], b->plan->repeat);
         if (m->combs[i] > 0) continue;
         for (size_t k = i * d; k < (i + 1) * d; k++) m->slope[k] = -m->slope[k];
-        hb_march_store(b, offset + i, m->log_weight[i] - m->sum[i], 1, m->slope + i * d);
+        hb_bridge_store(b, offset + i, m->log_weight[i] - m->sum[i], 1, m->slope + i * d);
     }
     *steps += (double)n * (WALK_COST + POINT_COST * b->plan->points);
     return further_combs(b, x0, offset, n, y);
 }
 
-const double *hb_march_ends(const hb_walk_block *b)
+const double *hb_bridge_ends(const hb_walk_block *b)
 {
-    return b->march->seen + (MOST_POINTS + 1) * b->together * b->shared.d;
+    return b->bridges->seen + (MOST_POINTS + 1) * b->together * b->shared.d;
 }
 
-const hb_walk_law hb_walk_march = {.run = run};
+const hb_walk_ops hb_walk_bridge = {.run = run};

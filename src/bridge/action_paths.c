@@ -1,6 +1,6 @@
 /* On the line, the likeliest ways, and ends, of walks in the gauge.
  *
- * A path from x to y in the time T has, in the gauge (walk_march.c), the weight e^{-S}, S = int m'^2/4 + Q(m) ds. The
+ * A path from x to y in the time T has, in the gauge (bridge_estimator.c), the weight e^{-S}, S = int m'^2/4 + Q(m) ds. The
  * way of least S has m'' = 2 Q'(m). It is sought on a mesh in time that is fine at both ends, s = T r^2 (3 - 2r), where
  * ways under steep drifts bend most, by Newton's method, from the way to the end beside it. Then m'' is put linear between
  * its values 2 Q'(m) at the times, and m, a cubic spline, is what has it and the right ends: nothing that walks do with
@@ -20,7 +20,7 @@
  * whether the mesh sees all of it.
  * M. I. Freidlin, A. D. Wentzell, Random Perturbations of Dynamical Systems, 1984.
  * A number to reproduce: F = -x, Q = x^2/4 - 1/2, T = 1, from 0 to 1: m = sinh s/sinh 1, S = (coth 1)/4 - 1/2 = -0.17174. */
-#include "walk/least_action.h"
+#include "bridge/action_paths.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
@@ -29,8 +29,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { ENDS = HB_LEAD_ENDS, LAGS = HB_LEAD_LAGS, TIMES = HB_LEAD_TIMES };
-enum { FINE = HB_LEAD_CELLS * HB_LEAD_FINE + 1 };
+enum { ENDS = HB_ACTION_ENDS, LAGS = HB_ACTION_LAGS, TIMES = HB_ACTION_TIMES };
+enum { FINE = HB_ACTION_CELLS * HB_ACTION_FINE + 1 };
 enum { NEWTON_STEPS = 24, RANGES = 12, LOOKS = 1024 };
 
 static const double CLOSE = 1e-7;      /* a Newton step that is the last, over sqrt(2T) */
@@ -54,24 +54,24 @@ typedef struct search {
 } search;
 
 /* Weight of a time in the trapezoid rule. */
-static double part_of(const hb_lead *l, int t)
+static double part_of(const hb_action_paths *l, int t)
 {
     return 0.5 * (l->time[t < LAGS ? t + 1 : t] - l->time[t > 0 ? t - 1 : t]);
 }
 
-static double lag_of(const hb_lead *l, int t)
+static double lag_of(const hb_action_paths *l, int t)
 {
     return l->time[t + 1] - l->time[t];
 }
 
 /* Pivots of the matrix of the inner times, with so much of Q''; ln of their product, or NaN where one is not above 0. */
-static double eliminate(const hb_lead *l, search *f, double share, double least)
+static double eliminate(const hb_action_paths *l, search *f, double share, double least)
 {
     double log_det = 0;
     for (int t = 1; t < LAGS; t++) {
-        const double bend = share > 0 ? share * fmax(f->values[3 * t + 2], least) : 0;
+        const double position_2 = share > 0 ? share * fmax(f->values[3 * t + 2], least) : 0;
         f->beside[t] = -0.5 / lag_of(l, t);
-        f->diagonal[t] = 0.5 / lag_of(l, t - 1) + 0.5 / lag_of(l, t) + part_of(l, t) * bend;
+        f->diagonal[t] = 0.5 / lag_of(l, t - 1) + 0.5 / lag_of(l, t) + part_of(l, t) * position_2;
         if (t > 1) f->diagonal[t] -= f->beside[t - 1] * f->beside[t - 1] / f->diagonal[t - 1];
         if (!(f->diagonal[t] > 0)) return NAN;
         log_det += log(f->diagonal[t]);
@@ -90,7 +90,7 @@ static void solve(search *f)
 }
 
 /* From the way in f->m, whose ends are right. The matrix is left as it is at the way that was found. */
-static hb_status find_way(const hb_lead *l, search *f, double *log_det)
+static hb_status find_path(const hb_action_paths *l, search *f, double *log_det)
 {
     double most = INFINITY;
     for (int k = 0; k <= NEWTON_STEPS; k++) {
@@ -113,89 +113,94 @@ static hb_status find_way(const hb_lead *l, search *f, double *log_det)
 }
 
 /* The spline with the second derivatives that are in its nodes, from `from` to `to`. */
-static void lay_way(const hb_lead *l, double from, double to, const double *bend, double *place,
-                    double *velocity)
+static void lay_path(const hb_action_paths *l, double from, double to, const double *position_2,
+                     double *position, double *velocity)
 {
-    place[0] = from;
+    position[0] = from;
     velocity[0] = 0;
     for (int t = 0; t < LAGS; t++) {
         const double h = lag_of(l, t);
-        velocity[t + 1] = velocity[t] + 0.5 * h * (bend[t] + bend[t + 1]);
-        place[t + 1] = place[t] + h * (velocity[t] + h * (bend[t] / 3 + bend[t + 1] / 6));
+        velocity[t + 1] = velocity[t] + 0.5 * h * (position_2[t] + position_2[t + 1]);
+        position[t + 1] =
+            position[t] + h * (velocity[t] + h * (position_2[t] / 3 + position_2[t + 1] / 6));
     }
-    const double pace = (to - place[LAGS]) / l->T;
+    const double time_1 = (to - position[LAGS]) / l->T;
     for (int t = 0; t < TIMES; t++) {
-        place[t] += pace * l->time[t];
-        velocity[t] += pace;
+        position[t] += time_1 * l->time[t];
+        velocity[t] += time_1;
     }
-    place[LAGS] = to;
+    position[LAGS] = to;
 }
 
-static void keep_way(hb_lead *l, search *f, int j)
+static void keep_path(hb_action_paths *l, search *f, int j)
 {
-    double bend[TIMES], place[TIMES];
-    for (int t = 0; t < TIMES; t++) bend[t] = 2 * f->values[3 * t + 1];
-    lay_way(l, l->x, l->end[j], bend, place, l->velocity[j]);
+    double position_2[TIMES], position[TIMES];
+    for (int t = 0; t < TIMES; t++) position_2[t] = 2 * f->values[3 * t + 1];
+    lay_path(l, l->x, l->end[j], position_2, position, l->velocity[j]);
     for (int t = 0; t < TIMES; t++)
-        l->way[j][t] = (hb_lead_node){.place = place[t], .bend = bend[t]};
+        l->path[j][t] = (hb_action_node){.position = position[t], .position_2 = position_2[t]};
 }
 
 /* ---- the clock of what is beside a way ---- */
 
 /* c' = 1/f^2, f'' = 2 Q''(m) f, f = 1 at both ends, as a cubic spline whose second derivative is 0 at the ends; without Q''
  * where that is not above 0 everywhere. The matrix is that of the way. */
-static void set_clock(hb_lead *l, search *f, int j)
+static void set_bridge_time(hb_action_paths *l, search *f, int j)
 {
-    double pace[TIMES], jerk[TIMES] = {0}, pivot[TIMES], clock = 0;
+    double time_1[TIMES], time_3[TIMES] = {0}, pivot[TIMES], bridge_time = 0;
     int good = 1;
     memset(f->move, 0, sizeof f->move);
     f->move[1] += 0.5 / lag_of(l, 0);
     f->move[LAGS - 1] += 0.5 / lag_of(l, LAGS - 1);
     solve(f);
     f->move[0] = f->move[LAGS] = 1;
-    for (int t = 0; t < TIMES; t++) pace[t] = 1 / (f->move[t] * f->move[t]);
+    for (int t = 0; t < TIMES; t++) time_1[t] = 1 / (f->move[t] * f->move[t]);
     for (int t = 1; t < LAGS; t++) {
         const double h = lag_of(l, t - 1), g = lag_of(l, t);
         pivot[t] = (h + g) / 3 - (t > 1 ? h * h / 36 / pivot[t - 1] : 0);
-        jerk[t] = (pace[t + 1] - pace[t]) / g - (pace[t] - pace[t - 1]) / h -
-                  (t > 1 ? h / 6 / pivot[t - 1] * jerk[t - 1] : 0);
+        time_3[t] = (time_1[t + 1] - time_1[t]) / g - (time_1[t] - time_1[t - 1]) / h -
+                    (t > 1 ? h / 6 / pivot[t - 1] * time_3[t - 1] : 0);
     }
     for (int t = LAGS - 1; t > 0; t--)
-        jerk[t] = (jerk[t] - lag_of(l, t) / 6 * jerk[t + 1]) / pivot[t];
+        time_3[t] = (time_3[t] - lag_of(l, t) / 6 * time_3[t + 1]) / pivot[t];
     for (int t = 0; t < LAGS; t++) {
-        const double h = lag_of(l, t), bow = h * h / 6 * (jerk[t] + jerk[t + 1]);
+        const double h = lag_of(l, t), bow = h * h / 6 * (time_3[t] + time_3[t + 1]);
         for (int k = 1; k < 4; k++) {
             const double b = k / 4.0, a = 1 - b;
-            good &= a * pace[t] + b * pace[t + 1] +
-                        h * h / 6 * ((a * a * a - a) * jerk[t] + (b * b * b - b) * jerk[t + 1]) >
-                    0.2 * fmin(pace[t], pace[t + 1]);
+            good &=
+                a * time_1[t] + b * time_1[t + 1] +
+                    h * h / 6 * ((a * a * a - a) * time_3[t] + (b * b * b - b) * time_3[t + 1]) >
+                0.2 * fmin(time_1[t], time_1[t + 1]);
         }
         good &= isfinite(bow);
     }
     for (int t = 0; t < TIMES; t++) {
-        hb_lead_node *node = &l->way[j][t];
-        node->pace = good ? pace[t] : 1;
-        node->jerk = good ? jerk[t] : 0;
-        node->clock = clock;
-        node->surge = 0;
+        hb_action_node *node = &l->path[j][t];
+        node->time_1 = good ? time_1[t] : 1;
+        node->time_3 = good ? time_3[t] : 0;
+        node->bridge_time = bridge_time;
+        node->time_2 = 0;
         if (t == LAGS) {
             const double h = lag_of(l, t - 1);
             if (good)
-                node->surge = (pace[t] - pace[t - 1]) / h + h / 6 * (jerk[t - 1] + 2 * jerk[t]);
+                node->time_2 =
+                    (time_1[t] - time_1[t - 1]) / h + h / 6 * (time_3[t - 1] + 2 * time_3[t]);
             break;
         }
         if (good)
-            node->surge = (pace[t + 1] - pace[t]) / lag_of(l, t) -
-                          lag_of(l, t) / 6 * (2 * jerk[t] + jerk[t + 1]);
+            node->time_2 = (time_1[t + 1] - time_1[t]) / lag_of(l, t) -
+                           lag_of(l, t) / 6 * (2 * time_3[t] + time_3[t + 1]);
         const double h = lag_of(l, t);
-        clock +=
-            good ? h * (0.5 * (pace[t] + pace[t + 1]) - h * h / 24 * (jerk[t] + jerk[t + 1])) : h;
+        bridge_time +=
+            good
+                ? h * (0.5 * (time_1[t] + time_1[t + 1]) - h * h / 24 * (time_3[t] + time_3[t + 1]))
+                : h;
     }
 }
 
 /* int of the product of two derivatives, each linear in its own, by Gauss's rule with three nodes: exact. */
-static double product_of(const hb_lead *l, const double *v, const double *bend, const double *w,
-                         const double *twist)
+static double product_of(const hb_action_paths *l, const double *v, const double *position_2,
+                         const double *w, const double *tangent_2)
 {
     static const double AT[] = {0.1127016653792583, 0.5, 0.8872983346207417};
     static const double WEIGHT[] = {5. / 18, 8. / 18, 5. / 18};
@@ -204,27 +209,28 @@ static double product_of(const hb_lead *l, const double *v, const double *bend, 
         const double h = lag_of(l, t);
         for (int k = 0; k < 3; k++) {
             const double r = AT[k] * h, half = 0.5 * AT[k] * r;
-            const double one = v[t] + r * bend[t] + half * (bend[t + 1] - bend[t]);
-            const double two = w[t] + r * twist[t] + half * (twist[t + 1] - twist[t]);
+            const double one =
+                v[t] + r * position_2[t] + half * (position_2[t + 1] - position_2[t]);
+            const double two = w[t] + r * tangent_2[t] + half * (tangent_2[t + 1] - tangent_2[t]);
             sum += h * WEIGHT[k] * one * two;
         }
     }
     return sum;
 }
 
-static void bends_of(const hb_lead *l, int j, double *bend)
+static void positions_2_of(const hb_action_paths *l, int j, double *position_2)
 {
-    for (int t = 0; t < TIMES; t++) bend[t] = l->way[j][t].bend;
+    for (int t = 0; t < TIMES; t++) position_2[t] = l->path[j][t].position_2;
 }
 
-static void twists_of(const hb_lead *l, int j, double *twist)
+static void tangents_2_of(const hb_action_paths *l, int j, double *tangent_2)
 {
-    for (int t = 0; t < TIMES; t++) twist[t] = l->way[j][t].twist;
+    for (int t = 0; t < TIMES; t++) tangent_2[t] = l->path[j][t].tangent_2;
 }
 
 /* ---- all ways ---- */
 
-static void place_times(hb_lead *l)
+static void place_times(hb_action_paths *l)
 {
     for (int t = 0; t < TIMES; t++) {
         const double r = (double)t / LAGS;
@@ -233,32 +239,32 @@ static void place_times(hb_lead *l)
 }
 
 /* The way to end j; the start of the search is in f->m, and ends elsewhere. */
-static hb_status follow(hb_lead *l, search *f, int j)
+static hb_status follow(hb_action_paths *l, search *f, int j)
 {
     double log_det;
     const double gap = l->end[j] - f->m[LAGS];
     for (int t = 0; t < TIMES; t++) f->m[t] += gap * l->time[t] / l->T;
     f->m[LAGS] = l->end[j];
-    HB_TRY(find_way(l, f, &log_det));
+    HB_TRY(find_path(l, f, &log_det));
     if (!hb_all_finite(TIMES, f->m) || isnan(log_det)) { /* there is always the straight way */
         for (int t = 0; t < TIMES; t++) f->m[t] = l->x + (l->end[j] - l->x) * l->time[t] / l->T;
         memset(f->values, 0, sizeof f->values);
         log_det = f->free_log;
     }
     l->log_width[j] = 0.5 * (f->free_log - log_det);
-    keep_way(l, f, j);
+    keep_path(l, f, j);
     return HB_OK;
 }
 
 /* From the end that is nearest to x both ways. */
-static hb_status find_ways(hb_lead *l, search *f)
+static hb_status find_paths(hb_action_paths *l, search *f)
 {
     int first = 0;
     for (int j = 0; j < ENDS; j++)
         if (fabs(l->end[j] - l->x) < fabs(l->end[first] - l->x)) first = j;
     f->free_log = eliminate(l, f, 0, 0);
     for (int side = 0; side < 2; side++) {
-        for (int t = 0; t < TIMES; t++) f->m[t] = side ? l->way[first][t].place : l->x;
+        for (int t = 0; t < TIMES; t++) f->m[t] = side ? l->path[first][t].position : l->x;
         for (int j = side ? first - 1 : first; side ? j >= 0 : j < ENDS; j += side ? -1 : 1)
             HB_TRY(follow(l, f, j));
     }
@@ -266,47 +272,39 @@ static hb_status find_ways(hb_lead *l, search *f)
 }
 
 /* ln h at the ends but for u0, and what is known of the ways. */
-static hb_status weigh_ways(hb_lead *l, search *f)
+static hb_status weigh_paths(hb_action_paths *l, search *f)
 {
-    double from[ENDS], bend[TIMES], next[TIMES];
+    double from[ENDS], position_2[TIMES], next[TIMES];
     for (int j = 0; j < ENDS; j++) from[j] = l->x;
     HB_TRY(hb_gauge_formula_rise(f->context, f->shared->gauge, f->shared->problem, ENDS, from,
                                  l->end, l->rise));
     for (int j = 0; j < ENDS; j++) {
-        double place[TIMES], values[3 * TIMES];
-        for (int t = 0; t < TIMES; t++) place[t] = l->way[j][t].place;
-        HB_TRY(hb_gauge_formula_line(f->context, f->shared->gauge, TIMES, place, values));
-        l->sink[j] = 0;
+        double position[TIMES], values[3 * TIMES];
+        for (int t = 0; t < TIMES; t++) position[t] = l->path[j][t].position;
+        HB_TRY(hb_gauge_formula_line(f->context, f->shared->gauge, TIMES, position, values));
+        l->potential[j] = 0;
         for (int t = 0; t < TIMES; t++) {
-            l->way[j][t].sink = values[3 * t];
-            l->way[j][t].slope = values[3 * t + 1];
-            l->way[j][t].curvature = values[3 * t + 2];
-            l->sink[j] += part_of(l, t) * values[3 * t];
+            l->path[j][t].potential = values[3 * t];
+            l->path[j][t].slope = values[3 * t + 1];
+            l->path[j][t].curvature = values[3 * t + 2];
+            l->potential[j] += part_of(l, t) * values[3 * t];
         }
-        bends_of(l, j, bend);
-        l->speed[j] = 0.25 * product_of(l, l->velocity[j], bend, l->velocity[j], bend);
-        l->log_target[j] = 0.5 * l->rise[j] - l->speed[j] - l->sink[j] + l->log_width[j];
+        positions_2_of(l, j, position_2);
+        l->speed[j] = 0.25 * product_of(l, l->velocity[j], position_2, l->velocity[j], position_2);
+        l->log_target[j] = 0.5 * l->rise[j] - l->speed[j] - l->potential[j] + l->log_width[j];
     }
     for (int j = 0; j + 1 < ENDS; j++) {
-        bends_of(l, j, bend);
-        bends_of(l, j + 1, next);
-        l->speed_next[j] = 0.25 * product_of(l, l->velocity[j], bend, l->velocity[j + 1], next);
+        positions_2_of(l, j, position_2);
+        positions_2_of(l, j + 1, next);
+        l->speed_next[j] =
+            0.25 * product_of(l, l->velocity[j], position_2, l->velocity[j + 1], next);
     }
     return HB_OK;
 }
 
-static hb_status start_at(hb_context *context, const hb_problem *problem, size_t n, const double *y,
-                          double *log_start, double *slope)
-{
-    hb_status status;
-#pragma omp critical(hb_walk_initial)
-    status = hb_problem_initial(context, problem, n, y, log_start, slope);
-    return status;
-}
-
 /* Ways to ends from low to high. */
-static hb_status lay_ways(hb_context *context, const hb_walk_problem *shared, double x, double low,
-                          double high, hb_lead *l)
+static hb_status lay_paths(hb_context *context, const hb_walk_problem *shared, double x, double low,
+                           double high, hb_action_paths *l)
 {
     search f = {.context = context, .shared = shared};
     l->x = x;
@@ -315,14 +313,14 @@ static hb_status lay_ways(hb_context *context, const hb_walk_problem *shared, do
     l->T = shared->tau;
     l->aimed = 0;
     place_times(l);
-    for (int j = 0; j < ENDS; j++) l->end[j] = low + (high - low) * j / HB_LEAD_CELLS;
-    HB_TRY(find_ways(l, &f));
-    return weigh_ways(l, &f);
+    for (int j = 0; j < ENDS; j++) l->end[j] = low + (high - low) * j / HB_ACTION_CELLS;
+    HB_TRY(find_paths(l, &f));
+    return weigh_paths(l, &f);
 }
 
 /* ---- the density of ends ---- */
 
-static double fine_end(const hb_lead *l, int k)
+static double fine_end(const hb_action_paths *l, int k)
 {
     return l->low + (l->high - l->low) * k / (FINE - 1);
 }
@@ -330,17 +328,18 @@ static double fine_end(const hb_lead *l, int k)
 /* A list at the ends, linear in between, at piece k. */
 static double fine_value(const double *at, int k)
 {
-    const int j = k / HB_LEAD_FINE < HB_LEAD_CELLS ? k / HB_LEAD_FINE : HB_LEAD_CELLS - 1;
-    const double w = (double)(k - j * HB_LEAD_FINE) / HB_LEAD_FINE;
+    const int j = k / HB_ACTION_FINE < HB_ACTION_CELLS ? k / HB_ACTION_FINE : HB_ACTION_CELLS - 1;
+    const double w = (double)(k - j * HB_ACTION_FINE) / HB_ACTION_FINE;
     return (1 - w) * at[j] + w * at[j + 1];
 }
 
-static hb_status find_density(hb_context *context, const hb_walk_problem *shared, hb_lead *l)
+static hb_status find_density(hb_context *context, const hb_walk_problem *shared,
+                              hb_action_paths *l)
 {
     double y[FINE], slope[FINE], *h = l->density, top = -INFINITY;
     const double piece = (l->high - l->low) / (FINE - 1);
     for (int k = 0; k < FINE; k++) y[k] = fine_end(l, k);
-    HB_TRY(start_at(context, shared->problem, FINE, y, h, slope));
+    HB_TRY(hb_walk_initial(context, shared->problem, FINE, y, h, slope));
     for (int k = 0; k < FINE; k++) {
         h[k] += fine_value(l->log_target, k);
         if (h[k] > top) top = h[k];
@@ -358,7 +357,8 @@ static hb_status find_density(hb_context *context, const hb_walk_problem *shared
     return HB_OK;
 }
 
-double hb_lead_end(const hb_lead *l, double uniform, size_t *cell, double *share, double *density)
+double hb_action_end(const hb_action_paths *l, double uniform, size_t *cell, double *share,
+                     double *density)
 {
     int low = 0, high = FINE - 1;
     while (high - low > 1) {
@@ -372,9 +372,9 @@ double hb_lead_end(const hb_lead *l, double uniform, size_t *cell, double *share
     const double mass = l->below[low + 1] - l->below[low];
     const double v = mass > 0 ? fmin((uniform - l->below[low]) / mass, 1) : 0.5;
     const double t = v * (a + b) / (a + sqrt(a * a + v * (b * b - a * a)));
-    const int j = low / HB_LEAD_FINE;
+    const int j = low / HB_ACTION_FINE;
     *cell = (size_t)j;
-    *share = (low - j * HB_LEAD_FINE + t) / HB_LEAD_FINE;
+    *share = (low - j * HB_ACTION_FINE + t) / HB_ACTION_FINE;
     *density = a + (b - a) * t;
     return l->end[j] + *share * (l->end[j + 1] - l->end[j]);
 }
@@ -382,7 +382,7 @@ double hb_lead_end(const hb_lead *l, double uniform, size_t *cell, double *share
 /* ---- how ways move with x ---- */
 
 /* a at the ends. */
-static void find_answers(const hb_lead *l, const double *c, double *answer)
+static void find_answers(const hb_action_paths *l, const double *c, double *answer)
 {
     double left[FINE], right = 0, mean = 0;
     const double piece = (l->high - l->low) / (FINE - 1);
@@ -398,24 +398,24 @@ static void find_answers(const hb_lead *l, const double *c, double *answer)
             right += 0.5 * piece *
                      (l->density[k + 1] * (fine_value(c, k + 1) - mean) +
                       l->density[k] * (fine_value(c, k) - mean));
-        if (k % HB_LEAD_FINE) continue;
+        if (k % HB_ACTION_FINE) continue;
         const double a = (l->below[k] < 0.5 ? -left[k] : right) / l->density[k];
-        answer[k / HB_LEAD_FINE] = isfinite(a) ? fmax(-MOST_ANSWER, fmin(a, MOST_ANSWER)) : 0;
+        answer[k / HB_ACTION_FINE] = isfinite(a) ? fmax(-MOST_ANSWER, fmin(a, MOST_ANSWER)) : 0;
     }
 }
 
 /* The matrix of way j, with `softer` of Q'' where that is above 0. */
-static void take_matrix(const hb_lead *l, search *f, int j, double softer)
+static void take_matrix(const hb_action_paths *l, search *f, int j, double softer)
 {
     for (int t = 0; t < TIMES; t++) {
-        const double bend = l->way[j][t].curvature;
-        f->values[3 * t + 2] = bend > 0 ? softer * bend : bend;
+        const double position_2 = l->path[j][t].curvature;
+        f->values[3 * t + 2] = position_2 > 0 ? softer * position_2 : position_2;
     }
     if (isnan(eliminate(l, f, 1, -INFINITY))) eliminate(l, f, 1, 0);
 }
 
 /* k, from 1 to answer, at the times of the way whose matrix is there, in f->move. */
-static void find_tangent(const hb_lead *l, search *f, double answer)
+static void find_tangent(const hb_action_paths *l, search *f, double answer)
 {
     memset(f->move, 0, sizeof f->move);
     f->move[1] += 0.5 / lag_of(l, 0);
@@ -425,57 +425,58 @@ static void find_tangent(const hb_lead *l, search *f, double answer)
     f->move[LAGS] = answer;
 }
 
-static void move_way(hb_lead *l, search *f, int j, double answer)
+static void move_path(hb_action_paths *l, search *f, int j, double answer)
 {
-    double twist[TIMES], tangent[TIMES];
+    double tangent_2[TIMES], tangent[TIMES];
     take_matrix(l, f, j, 1);
     find_tangent(l, f, answer);
-    for (int t = 0; t < TIMES; t++) twist[t] = 2 * l->way[j][t].curvature * f->move[t];
-    lay_way(l, 1, answer, twist, tangent, l->tangent_velocity[j]);
-    l->sink_rise[j] = 0;
+    for (int t = 0; t < TIMES; t++) tangent_2[t] = 2 * l->path[j][t].curvature * f->move[t];
+    lay_path(l, 1, answer, tangent_2, tangent, l->tangent_velocity[j]);
+    l->potential_rise[j] = 0;
     for (int t = 0; t < TIMES; t++) {
-        hb_lead_node *node = &l->way[j][t];
+        hb_action_node *node = &l->path[j][t];
         node->tangent = tangent[t];
-        node->twist = twist[t];
-        node->sink_rise = tangent[t] * node->slope;
-        l->sink_rise[j] += part_of(l, t) * node->sink_rise;
+        node->tangent_2 = tangent_2[t];
+        node->potential_rise = tangent[t] * node->slope;
+        l->potential_rise[j] += part_of(l, t) * node->potential_rise;
     }
 }
 
-static void turn_ways(hb_lead *l)
+static void turn_paths(hb_action_paths *l)
 {
     for (int j = 0; j < ENDS; j++) {
-        double bend[TIMES], twist[TIMES], next_bend[TIMES], next_twist[TIMES];
-        bends_of(l, j, bend);
-        twists_of(l, j, twist);
-        l->turn[j] = 0.5 * product_of(l, l->tangent_velocity[j], twist, l->velocity[j], bend);
+        double position_2[TIMES], tangent_2[TIMES], next_bend[TIMES], next_twist[TIMES];
+        positions_2_of(l, j, position_2);
+        tangents_2_of(l, j, tangent_2);
+        l->turn[j] =
+            0.5 * product_of(l, l->tangent_velocity[j], tangent_2, l->velocity[j], position_2);
         if (j + 1 == ENDS) continue;
-        bends_of(l, j + 1, next_bend);
-        twists_of(l, j + 1, next_twist);
+        positions_2_of(l, j + 1, next_bend);
+        tangents_2_of(l, j + 1, next_twist);
         l->turn_up[j] =
-            0.5 * product_of(l, l->tangent_velocity[j], twist, l->velocity[j + 1], next_bend);
+            0.5 * product_of(l, l->tangent_velocity[j], tangent_2, l->velocity[j + 1], next_bend);
         l->turn_down[j] =
-            0.5 * product_of(l, l->tangent_velocity[j + 1], next_twist, l->velocity[j], bend);
+            0.5 * product_of(l, l->tangent_velocity[j + 1], next_twist, l->velocity[j], position_2);
     }
 }
 
-hb_status hb_lead_lay(hb_context *context, const hb_walk_problem *shared, double x,
-                      const double *range, hb_lead *l)
+hb_status hb_action_paths_find(hb_context *context, const hb_walk_problem *shared, double x,
+                               const double *range, hb_action_paths *l)
 {
     search f = {.context = context, .shared = shared};
     if (l->aimed && l->x == x && l->low == range[0] && l->high == range[1]) return HB_OK;
-    HB_TRY(lay_ways(context, shared, x, range[0], range[1], l));
+    HB_TRY(lay_paths(context, shared, x, range[0], range[1], l));
     for (int j = 0; j < ENDS; j++) {
         take_matrix(l, &f, j, SOFTER);
-        set_clock(l, &f, j);
-        move_way(l, &f, j, 0);
+        set_bridge_time(l, &f, j);
+        move_path(l, &f, j, 0);
     }
-    turn_ways(l);
+    turn_paths(l);
     return hb_gauge_formula_drift(context, shared->gauge, 1, &x, &l->drift);
 }
 
-hb_status hb_lead_aim(hb_context *context, const hb_walk_problem *shared, hb_lead *l,
-                      const double *c)
+hb_status hb_action_paths_aim(hb_context *context, const hb_walk_problem *shared,
+                              hb_action_paths *l, const double *c)
 {
     search f = {.context = context, .shared = shared};
     double answer[ENDS];
@@ -483,8 +484,8 @@ hb_status hb_lead_aim(hb_context *context, const hb_walk_problem *shared, hb_lea
     if (shared->place) return HB_OK;
     HB_TRY(find_density(context, shared, l));
     find_answers(l, c, answer);
-    for (int j = 0; j < ENDS; j++) move_way(l, &f, j, answer[j]);
-    turn_ways(l);
+    for (int j = 0; j < ENDS; j++) move_path(l, &f, j, answer[j]);
+    turn_paths(l);
     return HB_OK;
 }
 
@@ -492,9 +493,9 @@ hb_status hb_lead_aim(hb_context *context, const hb_walk_problem *shared, hb_lea
 
 /* From the first to the last end whose h is not next to nothing, and one cell more; beyond, where an outermost one is
  * none. 0: no end counts. */
-static int narrow(const hb_lead *l, const double *log_start, double *range, int *again)
+static int narrow(const hb_action_paths *l, const double *log_start, double *range, int *again)
 {
-    const double cell = (l->high - l->low) / HB_LEAD_CELLS;
+    const double cell = (l->high - l->low) / HB_ACTION_CELLS;
     double top = -INFINITY;
     int first = ENDS, last = -1;
     for (int j = 0; j < ENDS; j++) {
@@ -508,14 +509,14 @@ static int narrow(const hb_lead *l, const double *log_start, double *range, int 
         if (first == ENDS) first = j;
         last = j;
     }
-    range[0] = l->end[first] - cell * (first == 0 ? 0.25 * HB_LEAD_CELLS : 1);
-    range[1] = l->end[last] + cell * (last == ENDS - 1 ? 0.25 * HB_LEAD_CELLS : 1);
+    range[0] = l->end[first] - cell * (first == 0 ? 0.25 * HB_ACTION_CELLS : 1);
+    range[1] = l->end[last] + cell * (last == ENDS - 1 ? 0.25 * HB_ACTION_CELLS : 1);
     *again = first == 0 || last == ENDS - 1 || range[1] - range[0] < 0.8 * (l->high - l->low);
     return 1;
 }
 
 static hb_status find_range(hb_context *context, const hb_walk_problem *shared, double x,
-                            hb_lead *l, double *range, int *fit)
+                            hb_action_paths *l, double *range, int *fit)
 {
     const double wide = sqrt(2 * shared->tau);
     double low, high;
@@ -523,7 +524,7 @@ static hb_status find_range(hb_context *context, const hb_walk_problem *shared, 
         range[0] = shared->place[0];
         range[1] = range[0] + wide;
         *fit = 1;
-        return lay_ways(context, shared, x, range[0], range[1], l);
+        return lay_paths(context, shared, x, range[0], range[1], l);
     }
     HB_TRY(hb_problem_initial_box(context, shared->problem, &low, &high));
     range[0] = fmin(low, x - wide);
@@ -531,8 +532,8 @@ static hb_status find_range(hb_context *context, const hb_walk_problem *shared, 
     int again = 1;
     for (int k = 0; k < RANGES && again; k++) {
         double log_start[ENDS], slope[ENDS];
-        HB_TRY(lay_ways(context, shared, x, range[0], range[1], l));
-        HB_TRY(start_at(context, shared->problem, ENDS, l->end, log_start, slope));
+        HB_TRY(lay_paths(context, shared, x, range[0], range[1], l));
+        HB_TRY(hb_walk_initial(context, shared->problem, ENDS, l->end, log_start, slope));
         if (!narrow(l, log_start, range, &again)) return HB_OK;
     }
     *fit = !again;
@@ -541,14 +542,14 @@ static hb_status find_range(hb_context *context, const hb_walk_problem *shared, 
 
 /* ---- whether there is one way, and whether the start is seen ---- */
 
-static hb_status is_convex(hb_context *context, const hb_walk_problem *shared, const hb_lead *l,
-                           int *yes)
+static hb_status is_convex(hb_context *context, const hb_walk_problem *shared,
+                           const hb_action_paths *l, int *yes)
 {
     double low = INFINITY, high = -INFINITY, x[LOOKS], values[3 * LOOKS], bent = 0;
     for (int j = 0; j < (shared->place ? 1 : ENDS); j++)
         for (int t = 0; t < TIMES; t++) {
-            low = fmin(low, l->way[j][t].place);
-            high = fmax(high, l->way[j][t].place);
+            low = fmin(low, l->path[j][t].position);
+            high = fmax(high, l->path[j][t].position);
         }
     const double beside = BESIDE * sqrt(0.5 * l->T);
     for (int k = 0; k < LOOKS; k++)
@@ -560,11 +561,11 @@ static hb_status is_convex(hb_context *context, const hb_walk_problem *shared, c
     return HB_OK;
 }
 
-static int is_smooth(const hb_lead *l, int j)
+static int is_smooth(const hb_action_paths *l, int j)
 {
     for (int t = 0; t < TIMES; t++) {
-        const double lag = lag_of(l, t < LAGS ? t : t - 1), bend = l->way[j][t].curvature;
-        if (!(2 * bend * lag * lag < MOST_STEEP * MOST_STEEP)) return 0;
+        const double lag = lag_of(l, t < LAGS ? t : t - 1), position_2 = l->path[j][t].curvature;
+        if (!(2 * position_2 * lag * lag < MOST_STEEP * MOST_STEEP)) return 0;
     }
     return 1;
 }
@@ -572,8 +573,8 @@ static int is_smooth(const hb_lead *l, int j)
 /* A way leaves its end within about (2Q'')^(-1/2), 1/|F'| where F is steep. Of ends whose ways the times do not resolve h is
  * too small, and walks to them are too rare to be seen. Their true part is at most what it is with h/u0 of the nearest end
  * towards x that is resolved. */
-static hb_status is_resolved(hb_context *context, const hb_walk_problem *shared, const hb_lead *l,
-                             int *yes)
+static hb_status is_resolved(hb_context *context, const hb_walk_problem *shared,
+                             const hb_action_paths *l, int *yes)
 {
     double h[ENDS], log_start[ENDS], slope[ENDS], top = -INFINITY, all = 0, lost = 0;
     int middle = 0;
@@ -581,7 +582,7 @@ static hb_status is_resolved(hb_context *context, const hb_walk_problem *shared,
         if (fabs(l->end[j] - l->x) < fabs(l->end[middle] - l->x)) middle = j;
     *yes &= is_smooth(l, shared->place ? 0 : middle);
     if (!*yes || shared->place) return HB_OK;
-    HB_TRY(start_at(context, shared->problem, ENDS, l->end, log_start, slope));
+    HB_TRY(hb_walk_initial(context, shared->problem, ENDS, l->end, log_start, slope));
     for (int step = -1; step <= 1; step += 2)
         for (int j = middle; j >= 0 && j < ENDS; j += step)
             h[j] = j == middle || is_smooth(l, j) ? l->log_target[j] : h[j - step];
@@ -596,15 +597,15 @@ static hb_status is_resolved(hb_context *context, const hb_walk_problem *shared,
 }
 
 /* Means of u0 under a Gaussian narrower than a cell, in closed form and by the mesh, times e^{ln h - ln u0}. */
-static hb_status is_seen(hb_context *context, const hb_walk_problem *shared, const hb_lead *l,
-                         int *yes)
+static hb_status is_seen(hb_context *context, const hb_walk_problem *shared,
+                         const hb_action_paths *l, int *yes)
 {
     double y[FINE], log_start[FINE], slope[FINE], error = 0, all = 0, top = -INFINITY;
-    const double cell = (l->high - l->low) / HB_LEAD_CELLS, piece = cell / HB_LEAD_FINE;
+    const double cell = (l->high - l->low) / HB_ACTION_CELLS, piece = cell / HB_ACTION_FINE;
     const double variance = 0.16 * cell * cell;
     void *work;
     for (int k = 0; k < FINE; k++) y[k] = fine_end(l, k);
-    HB_TRY(start_at(context, shared->problem, FINE, y, log_start, slope));
+    HB_TRY(hb_walk_initial(context, shared->problem, FINE, y, log_start, slope));
     HB_TRY(
         hb_allocate(context, 1 + hb_initial_average_work(shared->problem), sizeof(double), &work));
     for (int k = 0; k < FINE; k++) top = fmax(top, log_start[k] + fine_value(l->log_target, k));
@@ -613,7 +614,7 @@ static hb_status is_seen(hb_context *context, const hb_walk_problem *shared, con
         const double share = l->log_target[j] - top;
         double log_value, unused, sum = 0;
         hb_initial_average(shared->problem, &gaussian, work, &log_value, &unused);
-        for (int k = (j - 2) * HB_LEAD_FINE; k <= (j + 2) * HB_LEAD_FINE; k++) {
+        for (int k = (j - 2) * HB_ACTION_FINE; k <= (j + 2) * HB_ACTION_FINE; k++) {
             const double gap = y[k] - l->end[j];
             sum += piece * exp(share + log_start[k] - 0.5 * gap * gap / variance);
         }
@@ -625,17 +626,17 @@ static hb_status is_seen(hb_context *context, const hb_walk_problem *shared, con
     return HB_OK;
 }
 
-hb_status hb_lead_range(hb_context *context, const hb_walk_problem *shared, double x, hb_lead *lead,
-                        double *range, int *fit)
+hb_status hb_action_paths_range(hb_context *context, const hb_walk_problem *shared, double x,
+                                hb_action_paths *paths, double *range, int *fit)
 {
     *fit = 0;
     if (!shared->place && (hb_problem_initial_facts(shared->problem)->box ||
                            !hb_initial_average_is_closed(shared->problem, 1)))
         return HB_OK;
-    HB_TRY(find_range(context, shared, x, lead, range, fit));
+    HB_TRY(find_range(context, shared, x, paths, range, fit));
     if (!*fit) return HB_OK;
-    HB_TRY(lay_ways(context, shared, x, range[0], range[1], lead));
-    HB_TRY(is_convex(context, shared, lead, fit));
-    HB_TRY(is_resolved(context, shared, lead, fit));
-    return shared->place ? HB_OK : is_seen(context, shared, lead, fit);
+    HB_TRY(lay_paths(context, shared, x, range[0], range[1], paths));
+    HB_TRY(is_convex(context, shared, paths, fit));
+    HB_TRY(is_resolved(context, shared, paths, fit));
+    return shared->place ? HB_OK : is_seen(context, shared, paths, fit);
 }
