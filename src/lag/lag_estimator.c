@@ -23,7 +23,7 @@
 enum {
     MOST_DIM = 1000,
     BATCHES = 128,
-    WATCH_PART = 4,
+    DIAGNOSTIC_PART = 4,
     USUAL_ROUND = 8192,
     LEAST_NOMINAL = 1 << 17,
     TOGETHER = 512,        /* trajectories that move together */
@@ -123,22 +123,22 @@ static hb_status make_group(void *user, size_t index, int thread)
 }
 
 /* The units of the part into the tallies, point by point. */
-static void add_units(const lag_estimator *p, double *tallies)
+static void add_units(const lag_estimator *p, double *accumulators)
 {
-    const size_t d = p->task.d, width = hb_lag_row(d), size = hb_tally_size((int)d);
+    const size_t d = p->task.d, width = hb_lag_row(d), size = hb_accumulator_size((int)d);
     for (size_t i = 0; i < p->task.n; i++) {
         if (!p->wanted[i]) continue;
         for (size_t k = 0; k < p->in_part; k++) {
             const double *unit = p->units + (k * p->task.n + i) * width;
-            hb_tally_add((int)d, tallies + i * size, 1, unit, unit + 1);
-            hb_tally_differ((int)d, tallies + i * size, 1, unit + 1 + d, unit + 2 + d);
-            hb_tally_lose(tallies + i * size, p->lost[k]);
+            hb_accumulator_add((int)d, accumulators + i * size, 1, unit, unit + 1);
+            hb_accumulator_differ((int)d, accumulators + i * size, 1, unit + 1 + d, unit + 2 + d);
+            hb_accumulator_lose(accumulators + i * size, p->lost[k]);
         }
     }
 }
 
 static hb_status add_batches(lag_estimator *p, uint64_t first, const unsigned char *wanted,
-                             double *tallies)
+                             double *accumulators)
 {
     const size_t group = group_of(p), row = p->task.n * hb_lag_row(p->task.d) * sizeof(double);
     p->wanted = wanted;
@@ -149,30 +149,31 @@ static hb_status add_batches(lag_estimator *p, uint64_t first, const unsigned ch
                                 {p->lost, group * sizeof(double), p->in_part * sizeof(double)}};
         HB_TRY(hb_team_for(p->task.context, "trajectories", (p->in_part + group - 1) / group,
                            make_group, p, 2, left));
-        add_units(p, tallies);
+        add_units(p, accumulators);
     }
     return HB_OK;
 }
 
-static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, double *accumulators)
 {
     lag_estimator *p = self;
-    return add_batches(p, k * BATCHES * p->batch_size, wanted, tallies);
+    return add_batches(p, k * BATCHES * p->batch_size, wanted, accumulators);
 }
 
 /* As in particle_estimator.c: a quarter of the trajectories, in as many batches. */
-static size_t watch_batch(const lag_estimator *p)
+static size_t diagnostic_batch(const lag_estimator *p)
 {
-    return (p->batch_size + WATCH_PART - 1) / WATCH_PART;
+    return (p->batch_size + DIAGNOSTIC_PART - 1) / DIAGNOSTIC_PART;
 }
 
-static hb_status watch_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status diagnostic_round(void *self, uint64_t k, const unsigned char *wanted,
+                                  double *accumulators)
 {
     lag_estimator *p = self;
     const size_t batch_size = p->batch_size;
-    p->batch_size = watch_batch(p);
+    p->batch_size = diagnostic_batch(p);
     const hb_status status =
-        add_batches(p, (HB_WATCH_FIRST + k) * BATCHES * p->batch_size, wanted, tallies);
+        add_batches(p, (HB_DIAGNOSTIC_FIRST + k) * BATCHES * p->batch_size, wanted, accumulators);
     p->batch_size = batch_size;
     return status;
 }
@@ -437,8 +438,8 @@ hb_status hb_lag_estimator_over(const hb_lag_task *task, const hb_lag_horizon *h
                           .known_error = p->known,
                           .untimely = p->untimely,
                           .round = round_of,
-                          .watch = watch_round,
-                          .watch_parts = (double)p->batch_size / (double)watch_batch(p),
+                          .diagnostic = diagnostic_round,
+                          .diagnostic_parts = (double)p->batch_size / (double)diagnostic_batch(p),
                           .destroy = destroy};
     write_note(p, out->note, sizeof out->note);
     return HB_OK;

@@ -4,7 +4,7 @@
  * lag_frame.c by the rule in use, V' by the next coarser rule, V_2 that of the twin, and the error of the step
  * falling by gain + 1 when it is halved (4 for Heun's scheme and a smooth drift),
  *     a = V + (V - V_2)/gain,       da = (V - V_2)/gain + V - V',
- * so the leading error of the step is removed, and what was removed counts as a doubt (sampling/tally_bias.c) like
+ * so the leading error of the step is removed, and what was removed counts as a doubt (sampling/accumulator_bias.c) like
  * the difference of the rules.
  * A number to reproduce: a lag of 1 before the end 1 looks at the time 0 first. */
 #include "lag/lag_paths.h"

@@ -15,8 +15,8 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
+#include "sampling/accumulator_bias.h"
 #include "sampling/spread.h"
-#include "sampling/tally_bias.h"
 
 #include <math.h>
 #include <string.h>

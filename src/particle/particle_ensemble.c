@@ -1,7 +1,7 @@
 /* A swarm: trajectories are made batch by batch, on any thread, then sorted time by time into cell lists.
  * Both are tasks by index, so the number of threads changes no bit. A trajectory is lost when it, or
  * its drift, is not finite at one of the times. */
-#include "particle/particle_swarm.h"
+#include "particle/particle_ensemble.h"
 #include "base/context.h"
 #include "base/team_tasks.h"
 
@@ -10,17 +10,17 @@
 
 enum { TOGETHER = 512 }; /* trajectories that move together, about */
 
-void hb_swarm_destroy(hb_swarm *swarm)
+void hb_ensemble_destroy(hb_ensemble *ensemble)
 {
-    hb_context *context = swarm->context;
+    hb_context *context = ensemble->context;
     if (!context) return;
-    hb_release(context, swarm->plan.transitions);
-    hb_workspace_destroy(&swarm->work);
-    *swarm = (hb_swarm){0};
+    hb_release(context, ensemble->plan.transitions);
+    hb_workspace_destroy(&ensemble->work);
+    *ensemble = (hb_ensemble){0};
 }
 
 /* Lists (1 + twins, times), and behind their arrays those of all lists. */
-static hb_status create_arrays(hb_swarm *s)
+static hb_status create_arrays(hb_ensemble *s)
 {
     const size_t d = s->plan.dim, times = s->plan.n_times, paths = s->batches * s->batch_size;
     const size_t rows = times * paths * d, copies = s->twins ? 2 : 1, lists = copies * times;
@@ -47,76 +47,79 @@ static hb_status create_arrays(hb_swarm *s)
 }
 
 /* The columns of the user's array that hold the plan's times. */
-static hb_status find_columns(hb_context *context, hb_swarm *swarm)
+static hb_status find_columns(hb_context *context, hb_ensemble *ensemble)
 {
-    for (size_t k = 0; k < swarm->plan.n_times && swarm->given.n_paths > 0; k++) {
+    for (size_t k = 0; k < ensemble->plan.n_times && ensemble->given.n_paths > 0; k++) {
         size_t column = 0;
-        while (column < swarm->given.n_times && swarm->given.tau[column] != swarm->plan.times[k])
+        while (column < ensemble->given.n_times &&
+               ensemble->given.tau[column] != ensemble->plan.times[k])
             column++;
-        HB_CHECK(context, column < swarm->given.n_times, HB_ERROR_ARGUMENT,
-                 "tau = %g is not among the times of the trajectories", swarm->plan.times[k]);
-        swarm->column[k] = column;
+        HB_CHECK(context, column < ensemble->given.n_times, HB_ERROR_ARGUMENT,
+                 "tau = %g is not among the times of the trajectories", ensemble->plan.times[k]);
+        ensemble->column[k] = column;
     }
     return HB_OK;
 }
 
-hb_status hb_swarm_create(hb_context *context, const hb_path_plan *plan,
-                          const hb_given_paths *given, size_t batches, size_t batch_size, int twins,
-                          int with_drift, hb_swarm *out)
+hb_status hb_ensemble_create(hb_context *context, const hb_path_plan *plan,
+                             const hb_given_paths *given, size_t batches, size_t batch_size,
+                             int twins, int with_drift, hb_ensemble *out)
 {
-    *out = (hb_swarm){.context = context, .plan = *plan, .twins = twins};
+    *out = (hb_ensemble){.context = context, .plan = *plan, .twins = twins};
     out->batches = batches, out->batch_size = batch_size, out->with_drift = with_drift;
     out->plan.transitions = NULL;
     if (given) out->given = *given;
     hb_status status = create_arrays(out);
     if (status == HB_OK) status = find_columns(context, out);
     if (status == HB_OK && !given) status = hb_path_transitions(context, &out->plan);
-    if (status != HB_OK) hb_swarm_destroy(out);
+    if (status != HB_OK) hb_ensemble_destroy(out);
     return status;
 }
 
 /* ---- filling ------------------------------------------------------------------------------------- */
 
-static void copy_given(const hb_swarm *swarm, size_t first, size_t n, size_t stride, double *x)
+static void copy_given(const hb_ensemble *ensemble, size_t first, size_t n, size_t stride,
+                       double *x)
 {
-    const size_t d = swarm->plan.dim, row = swarm->given.n_times * d;
-    for (size_t k = 0; k < swarm->plan.n_times; k++)
+    const size_t d = ensemble->plan.dim, row = ensemble->given.n_times * d;
+    for (size_t k = 0; k < ensemble->plan.n_times; k++)
         for (size_t i = 0; i < n; i++)
             memcpy(x + (k * stride + i) * d,
-                   swarm->given.paths + (first + i) * row + swarm->column[k] * d,
+                   ensemble->given.paths + (first + i) * row + ensemble->column[k] * d,
                    d * sizeof(double));
 }
 
 /* Of trajectories offset .. offset+n-1 of the fill. */
-static hb_status snapshot_drift(hb_swarm *swarm, hb_context *alone, int twin, size_t offset,
+static hb_status snapshot_drift(hb_ensemble *ensemble, hb_context *alone, int twin, size_t offset,
                                 size_t n)
 {
-    const size_t d = swarm->plan.dim;
-    const size_t paths = swarm->filled * swarm->batch_size;
+    const size_t d = ensemble->plan.dim;
+    const size_t paths = ensemble->filled * ensemble->batch_size;
     void *memory;
     HB_TRY(hb_allocate(alone, n, sizeof(double), &memory));
     double *tau = memory;
     hb_status status = HB_OK;
-    for (size_t k = 0; k < swarm->plan.n_times && status == HB_OK; k++) {
+    for (size_t k = 0; k < ensemble->plan.n_times && status == HB_OK; k++) {
         const size_t at = (k * paths + offset) * d;
-        for (size_t i = 0; i < n; i++) tau[i] = swarm->plan.times[k];
-        status = hb_problem_drift_each(alone, swarm->plan.problem, n, swarm->x[twin] + at, tau,
-                                       swarm->F[twin] + at, NULL, NULL, NULL);
+        for (size_t i = 0; i < n; i++) tau[i] = ensemble->plan.times[k];
+        status = hb_problem_drift_each(alone, ensemble->plan.problem, n, ensemble->x[twin] + at,
+                                       tau, ensemble->F[twin] + at, NULL, NULL, NULL);
     }
     hb_release(alone, memory);
     return status;
 }
 
-static double count_lost(const hb_swarm *swarm, size_t offset)
+static double count_lost(const hb_ensemble *ensemble, size_t offset)
 {
-    const size_t d = swarm->plan.dim, paths = swarm->filled * swarm->batch_size;
+    const size_t d = ensemble->plan.dim, paths = ensemble->filled * ensemble->batch_size;
     double lost = 0;
-    for (size_t i = 0; i < swarm->batch_size; i++) {
+    for (size_t i = 0; i < ensemble->batch_size; i++) {
         int finite = 1;
-        for (size_t k = 0; k < swarm->plan.n_times; k++)
+        for (size_t k = 0; k < ensemble->plan.n_times; k++)
             for (size_t j = 0; j < d; j++) {
                 const size_t at = (k * paths + offset + i) * d + j;
-                finite &= isfinite(swarm->x[0][at]) && (!swarm->F[0] || isfinite(swarm->F[0][at]));
+                finite &= isfinite(ensemble->x[0][at]) &&
+                          (!ensemble->F[0] || isfinite(ensemble->F[0][at]));
             }
         lost += !finite;
     }
@@ -125,72 +128,77 @@ static double count_lost(const hb_swarm *swarm, size_t offset)
 
 /* Batches that are made together: a drift is asked for at many points at once, which matters most where it
  * is a function of the user. A function of the batch alone, so that threads change nothing. */
-static size_t group_of(const hb_swarm *swarm)
+static size_t group_of(const hb_ensemble *ensemble)
 {
-    return swarm->batch_size < TOGETHER ? TOGETHER / swarm->batch_size : 1;
+    return ensemble->batch_size < TOGETHER ? TOGETHER / ensemble->batch_size : 1;
 }
 
 static hb_status make_group(void *user, size_t index, int thread)
 {
-    hb_swarm *swarm = user;
-    hb_context *alone = swarm->alone + thread;
-    const size_t group = group_of(swarm), from = index * group;
-    const size_t to = from + group < swarm->filled ? from + group : swarm->filled;
-    const size_t n = (to - from) * swarm->batch_size, paths = swarm->filled * swarm->batch_size;
-    const size_t offset = from * swarm->batch_size, at = offset * swarm->plan.dim;
-    const uint64_t first = swarm->first + offset;
+    hb_ensemble *ensemble = user;
+    hb_context *alone = ensemble->alone + thread;
+    const size_t group = group_of(ensemble), from = index * group;
+    const size_t to = from + group < ensemble->filled ? from + group : ensemble->filled;
+    const size_t n = (to - from) * ensemble->batch_size,
+                 paths = ensemble->filled * ensemble->batch_size;
+    const size_t offset = from * ensemble->batch_size, at = offset * ensemble->plan.dim;
+    const uint64_t first = ensemble->first + offset;
     hb_status status = HB_OK;
-    if (swarm->given.n_paths)
-        copy_given(swarm, first, n, paths, swarm->x[0] + at);
+    if (ensemble->given.n_paths)
+        copy_given(ensemble, first, n, paths, ensemble->x[0] + at);
     else
-        status = hb_paths_simulate(alone, &swarm->plan, first, n, paths, swarm->x[0] + at,
-                                   swarm->twins ? swarm->x[1] + at : NULL);
-    for (int k = 0; k <= swarm->twins && swarm->with_drift && status == HB_OK; k++)
-        status = snapshot_drift(swarm, alone, k, offset, n);
-    HB_TRY(hb_context_adopt(swarm->context, alone, status));
+        status = hb_paths_simulate(alone, &ensemble->plan, first, n, paths, ensemble->x[0] + at,
+                                   ensemble->twins ? ensemble->x[1] + at : NULL);
+    for (int k = 0; k <= ensemble->twins && ensemble->with_drift && status == HB_OK; k++)
+        status = snapshot_drift(ensemble, alone, k, offset, n);
+    HB_TRY(hb_context_adopt(ensemble->context, alone, status));
     for (size_t batch = from; batch < to; batch++)
-        swarm->lost[batch] = count_lost(swarm, batch * swarm->batch_size);
+        ensemble->lost[batch] = count_lost(ensemble, batch * ensemble->batch_size);
     return HB_OK;
 }
 
 static hb_status sort_snapshot(void *user, size_t index, int thread)
 {
     (void)thread;
-    hb_swarm *swarm = user;
-    const size_t d = swarm->plan.dim, n = swarm->filled * swarm->batch_size;
-    for (int k = 0; k <= swarm->twins; k++)
-        hb_cell_list_build(n, d, swarm->x[k] + index * n * d,
-                           swarm->with_drift ? swarm->F[k] + index * n * d : NULL,
-                           swarm->batch_size, swarm->cells + index * n, swarm->lists[k] + index);
+    hb_ensemble *ensemble = user;
+    const size_t d = ensemble->plan.dim, n = ensemble->filled * ensemble->batch_size;
+    for (int k = 0; k <= ensemble->twins; k++)
+        hb_cell_list_build(n, d, ensemble->x[k] + index * n * d,
+                           ensemble->with_drift ? ensemble->F[k] + index * n * d : NULL,
+                           ensemble->batch_size, ensemble->cells + index * n,
+                           ensemble->lists[k] + index);
     return HB_OK;
 }
 
 /* Over the ranks of a team: a group leaves its trajectories in the snapshots of all times. */
-static hb_status make_trajectories(hb_swarm *swarm)
+static hb_status make_trajectories(hb_ensemble *ensemble)
 {
-    const size_t group = group_of(swarm), times = swarm->plan.n_times;
-    const size_t row = swarm->plan.dim * sizeof(double);
-    const size_t paths = swarm->filled * swarm->batch_size, bytes = group * swarm->batch_size * row;
+    const size_t group = group_of(ensemble), times = ensemble->plan.n_times;
+    const size_t row = ensemble->plan.dim * sizeof(double);
+    const size_t paths = ensemble->filled * ensemble->batch_size,
+                 bytes = group * ensemble->batch_size * row;
     size_t n = 0;
     void *memory;
-    HB_TRY(hb_allocate(swarm->context, 4 * times + 1, sizeof(hb_left), &memory));
+    HB_TRY(hb_allocate(ensemble->context, 4 * times + 1, sizeof(hb_left), &memory));
     hb_left *left = memory;
-    double *arrays[] = {swarm->x[0], swarm->x[1], swarm->F[0], swarm->F[1]};
+    double *arrays[] = {ensemble->x[0], ensemble->x[1], ensemble->F[0], ensemble->F[1]};
     for (size_t a = 0; a < 4; a++)
         for (size_t k = 0; k < times && arrays[a]; k++)
-            left[n++] = (hb_left){arrays[a] + k * paths * swarm->plan.dim, bytes, paths * row};
-    left[n++] = (hb_left){swarm->lost, group * sizeof(double), swarm->filled * sizeof(double)};
+            left[n++] = (hb_left){arrays[a] + k * paths * ensemble->plan.dim, bytes, paths * row};
+    left[n++] =
+        (hb_left){ensemble->lost, group * sizeof(double), ensemble->filled * sizeof(double)};
     const hb_status status =
-        hb_team_for(swarm->context, "trajectories", (swarm->filled + group - 1) / group, make_group,
-                    swarm, n, left);
-    hb_release(swarm->context, left);
+        hb_team_for(ensemble->context, "trajectories", (ensemble->filled + group - 1) / group,
+                    make_group, ensemble, n, left);
+    hb_release(ensemble->context, left);
     return status;
 }
 
-hb_status hb_swarm_fill(hb_swarm *swarm, uint64_t first, size_t batches)
+hb_status hb_ensemble_fill(hb_ensemble *ensemble, uint64_t first, size_t batches)
 {
-    swarm->first = first;
-    swarm->filled = batches;
-    HB_TRY(make_trajectories(swarm));
-    return hb_parallel_for(swarm->context, "sorting", swarm->plan.n_times, sort_snapshot, swarm);
+    ensemble->first = first;
+    ensemble->filled = batches;
+    HB_TRY(make_trajectories(ensemble));
+    return hb_parallel_for(ensemble->context, "sorting", ensemble->plan.n_times, sort_snapshot,
+                           ensemble);
 }

@@ -21,7 +21,7 @@
 
 enum {
     BATCHES = 128,
-    WATCH_PART = 4,
+    DIAGNOSTIC_PART = 4,
     FEW_PATHS = 1024,
     USUAL_ROUND = 8192,
     USUAL_SAMPLES = 32768,
@@ -39,7 +39,7 @@ typedef struct particles {
     size_t batch_size, part; /* trajectories in a batch, batches in a part */
     uint64_t seed;           /* of the estimate */
     uint64_t skipped;        /* of the user's trajectories: those of the pilot */
-    hb_swarm swarm;
+    hb_ensemble ensemble;
     size_t width;
     double *work;            // (threads, width)
     double *log_scale;       // (n)
@@ -49,7 +49,7 @@ typedef struct particles {
     double *path_tau;        // (given.n_times)
     hb_path_verdict verdict; /* of the user's trajectories */
     const unsigned char *wanted;
-    double *tallies;
+    double *accumulators;
     hb_workspace arrays;
 } particles;
 
@@ -58,7 +58,7 @@ static void destroy(void *self)
     particles *p = self;
     hb_context *context = p->task.context;
     for (size_t i = 0; i < p->task.n && p->kernels; i++) hb_kernel_destroy(context, p->kernels + i);
-    hb_swarm_destroy(&p->swarm);
+    hb_ensemble_destroy(&p->ensemble);
     hb_release(context, p->rules.times);
     hb_release(context, p->task.linear.A);
     hb_workspace_destroy(&p->arrays);
@@ -71,22 +71,22 @@ static hb_status add_point(void *user, size_t i, int thread)
 {
     particles *p = user;
     if (!p->wanted[i]) return HB_OK;
-    const size_t d = p->task.dim, units = p->swarm.filled;
+    const size_t d = p->task.dim, units = p->ensemble.filled;
     double *work = p->work + (size_t)thread * p->width;
     double *a = work + hb_kernel_work(d), *a2 = a + BATCHES * (d + 1);
     hb_kernel_means means[2] = {{a, a + BATCHES}, {NULL, NULL}};
-    double *tally = p->tallies + i * hb_tally_size((int)d), lost = 0;
+    double *sums = p->accumulators + i * hb_accumulator_size((int)d), lost = 0;
     if (p->kernels[i].corrected) means[1] = (hb_kernel_means){a2, a2 + BATCHES};
     double *a3 = a2 + BATCHES * (d + 1);
     const hb_kernel_means own = {a3, a3 + BATCHES}, *start;
-    HB_TRY(hb_pilot_start(&p->task, p->swarm.alone + thread, i, p->kernels + i, p->seed,
-                          p->swarm.first / p->batch_size, units, &own, &start,
+    HB_TRY(hb_pilot_start(&p->task, p->ensemble.alone + thread, i, p->kernels + i, p->seed,
+                          p->ensemble.first / p->batch_size, units, &own, &start,
                           a3 + BATCHES * (d + 1)));
-    hb_kernel_sum(p->kernels + i, p->swarm.lists[0], units, p->batch_size, means, start, work);
-    hb_tally_add((int)d, tally, units, means[0].a, means[0].b);
-    if (means[1].a) hb_pilot_differ(d, p->kernels[i].lift, units, means, tally);
-    for (size_t k = 0; k < units; k++) lost += p->swarm.lost[k] / (double)p->batch_size;
-    hb_tally_lose(tally, p->untimely[i] ? (double)units : lost);
+    hb_kernel_sum(p->kernels + i, p->ensemble.lists[0], units, p->batch_size, means, start, work);
+    hb_accumulator_add((int)d, sums, units, means[0].a, means[0].b);
+    if (means[1].a) hb_pilot_differ(d, p->kernels[i].lift, units, means, sums);
+    for (size_t k = 0; k < units; k++) lost += p->ensemble.lost[k] / (double)p->batch_size;
+    hb_accumulator_lose(sums, p->untimely[i] ? (double)units : lost);
     return HB_OK;
 }
 
@@ -101,42 +101,44 @@ static void know_errors(particles *p, double made, const unsigned char *wanted)
 
 /* Batches from trajectory `first` on. */
 static hb_status add_batches(particles *p, uint64_t first, const unsigned char *wanted,
-                             double *tallies)
+                             double *accumulators)
 {
-    const hb_left left = {tallies, hb_tally_size((int)p->task.dim) * sizeof *tallies, 0};
+    const hb_left left = {accumulators,
+                          hb_accumulator_size((int)p->task.dim) * sizeof *accumulators, 0};
     p->wanted = wanted;
-    p->tallies = tallies;
+    p->accumulators = accumulators;
     for (size_t done = 0; done < BATCHES; done += p->part) {
         const size_t batches = BATCHES - done < p->part ? BATCHES - done : p->part;
-        HB_TRY(hb_swarm_fill(&p->swarm, first + done * p->batch_size, batches));
+        HB_TRY(hb_ensemble_fill(&p->ensemble, first + done * p->batch_size, batches));
         HB_TRY(hb_team_for(p->task.context, "kernels", p->task.n, add_point, p, 1, &left));
     }
     return HB_OK;
 }
 
-static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, double *accumulators)
 {
     particles *p = self;
-    HB_TRY(add_batches(p, p->skipped + k * BATCHES * p->batch_size, wanted, tallies));
+    HB_TRY(add_batches(p, p->skipped + k * BATCHES * p->batch_size, wanted, accumulators));
     know_errors(p, (double)((k + 1) * BATCHES * p->batch_size) - MOST_TRIED, wanted);
     return HB_OK;
 }
 
 /* Trajectories in a batch of the watch, a quarter as many: as many batches as a round has, so that the index of a
  * tail is told from as many units. */
-static size_t watch_batch(const particles *p)
+static size_t diagnostic_batch(const particles *p)
 {
-    return (p->batch_size + WATCH_PART - 1) / WATCH_PART;
+    return (p->batch_size + DIAGNOSTIC_PART - 1) / DIAGNOSTIC_PART;
 }
 
-static hb_status watch_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status diagnostic_round(void *self, uint64_t k, const unsigned char *wanted,
+                                  double *accumulators)
 {
     particles *p = self;
     const size_t batch_size = p->batch_size;
-    p->batch_size = p->swarm.batch_size = watch_batch(p);
-    const uint64_t first = (HB_WATCH_FIRST + k) * BATCHES * p->batch_size;
-    const hb_status status = add_batches(p, first, wanted, tallies);
-    p->batch_size = p->swarm.batch_size = batch_size;
+    p->batch_size = p->ensemble.batch_size = diagnostic_batch(p);
+    const uint64_t first = (HB_DIAGNOSTIC_FIRST + k) * BATCHES * p->batch_size;
+    const hb_status status = add_batches(p, first, wanted, accumulators);
+    p->batch_size = p->ensemble.batch_size = batch_size;
     return status;
 }
 
@@ -230,7 +232,7 @@ static hb_status choose(const hb_sampling_settings *settings, particles *p)
     if (task->given.n_paths >= FEW_PATHS)
         p->skipped = HB_PILOT_BATCHES * hb_pilot_batch(task, p->rules.n_times);
     HB_TRY(hb_pilot_compete(task, &p->rules, p->step, p->kernels, p->winner, p->unseen));
-    for (size_t k = 0; k < task->n * (1 + task->dim); k++) p->left[k] = p->verdict.doubt;
+    for (size_t k = 0; k < task->n * (1 + task->dim); k++) p->left[k] = p->verdict.flag;
     if (!exact) HB_TRY(hb_pilot_step(task, &p->rules, p->kernels, &p->step, &p->bias, p->left));
     for (size_t i = 0; i < task->n; i++) /* particle_start.c */
         for (size_t k = 0; k < 1 + task->dim && p->kernels[i].from_start; k++)
@@ -242,7 +244,7 @@ static hb_status choose(const hb_sampling_settings *settings, particles *p)
     return HB_OK;
 }
 
-static hb_status make_swarm(const hb_sampling_settings *settings, particles *p)
+static hb_status make_ensemble(const hb_sampling_settings *settings, particles *p)
 {
     hb_particle_task *task = &p->task;
     const size_t d = task->dim;
@@ -270,8 +272,8 @@ static hb_status make_swarm(const hb_sampling_settings *settings, particles *p)
                                .linear = task->linear};
     int with_drift = 0;
     for (size_t i = 0; i < task->n; i++) with_drift |= p->kernels[i].corrected;
-    HB_TRY(hb_swarm_create(task->context, &plan, task->given.n_paths ? &task->given : NULL, p->part,
-                           p->batch_size, 0, with_drift, &p->swarm));
+    HB_TRY(hb_ensemble_create(task->context, &plan, task->given.n_paths ? &task->given : NULL,
+                              p->part, p->batch_size, 0, with_drift, &p->ensemble));
     for (size_t i = 0; i < task->n; i++) {
         p->log_scale[i] = p->kernels[i].log_scale;
         p->untimely[i] = p->kernels[i].untimely != 0;
@@ -325,9 +327,9 @@ static void note_paths(const particles *p, char *out, size_t size)
                  "%zu count; they fit the model with p = %.2g (noise) and %.2g (drift)",
                  n, (size_t)p->skipped, (n - (size_t)p->skipped) / round * round,
                  p->verdict.p_noise, p->verdict.p_drift);
-    if (p->verdict.doubt > 0 && length > 0 && (size_t)length < size)
+    if (p->verdict.flag > 0 && length > 0 && (size_t)length < size)
         snprintf(out + length, size - (size_t)length,
-                 "; what differs, %.2g of the density, is in its error", p->verdict.doubt);
+                 "; what differs, %.2g of the density, is in its error", p->verdict.flag);
 }
 
 static void write_note(const particles *p, char *out, size_t size)
@@ -369,7 +371,7 @@ static hb_status create(hb_context *context, const hb_problem *problem, double t
     memset(p->arrays.memory, 0, p->arrays.size);
     HB_TRY(make_task(context, problem, tau, settings, n, points, p));
     HB_TRY(choose(settings, p));
-    return make_swarm(settings, p);
+    return make_ensemble(settings, p);
 }
 
 hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, double tau,
@@ -397,12 +399,12 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
                           .lasting_error = p->left,
                           .untimely = p->untimely,
                           .round = round_of,
-                          .watch = watch_round,
-                          .watch_parts = (double)p->batch_size / (double)watch_batch(p),
+                          .diagnostic = diagnostic_round,
+                          .diagnostic_parts = (double)p->batch_size / (double)diagnostic_batch(p),
                           .destroy = destroy};
     if (p->task.given.n_paths) {
         out->rounds = (p->task.given.n_paths - p->skipped) / round;
-        out->watch = NULL;
+        out->diagnostic = NULL;
     }
     write_note(p, out->note, sizeof out->note);
     return HB_OK;

@@ -3,8 +3,8 @@
 #ifndef HB_PARTICLE_PARTICLE_PILOT_H
 #define HB_PARTICLE_PARTICLE_PILOT_H
 
+#include "particle/particle_ensemble.h"
 #include "particle/particle_kernel.h"
-#include "particle/particle_swarm.h"
 
 #include <heatball/solve.h>
 
@@ -55,7 +55,7 @@ hb_status hb_pilot_step(const hb_particle_task *task, const hb_particle_rules *r
 
 /* Puts the differences between the rule, means[0], and the coarser one, means[1], which they replace, into a
  * tally. */
-void hb_pilot_differ(size_t d, int lift, size_t units, hb_kernel_means means[2], double *tally);
+void hb_pilot_differ(size_t d, int lift, size_t units, hb_kernel_means means[2], double *sums);
 
 /* hb_kernel_start for batches first .. first+units-1, if the kernel is from_start; *start: out, or NULL if it is
  * not. work: hb_pilot_start_work doubles. */

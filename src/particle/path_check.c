@@ -165,8 +165,8 @@ static void judge(const comparison *c, hb_path_verdict *out)
     out->drift = moved;
     out->p_noise = p_value(noise, (double)d);
     out->p_drift = p_value(drift, (double)(d * m));
-    out->doubt = (out->p_noise < LEAST_P ? 2 * fabs(out->noise - 1) : 0) +
-                 (out->p_drift < LEAST_P ? 2 * out->drift : 0);
+    out->flag = (out->p_noise < LEAST_P ? 2 * fabs(out->noise - 1) : 0) +
+                (out->p_drift < LEAST_P ? 2 * out->drift : 0);
 }
 
 /* The drift first: its mismatch shows in the squares too, while that of the noise does not show in the means. */

@@ -2,13 +2,13 @@
 #ifndef HB_PARTICLE_PATH_CHECK_H
 #define HB_PARTICLE_PATH_CHECK_H
 
-#include "particle/particle_swarm.h"
+#include "particle/particle_ensemble.h"
 
 typedef struct hb_path_verdict {
     double p_noise, p_drift; /* probabilities of such a mismatch by chance, all tests together */
     double noise;            /* variance of the increments over the model's, the furthest from 1 */
     double drift; /* how far a mismatch of the drift has moved paths, in deviations of their ends */
-    double doubt; /* relative error of a density that a mismatch which is no chance stands for */
+    double flag;  /* relative error of a density that a mismatch which is no chance stands for */
 } hb_path_verdict;
 
 /* Compares increments with those of the model from the same places; refuses paths that are of another one. */

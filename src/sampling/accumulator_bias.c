@@ -10,7 +10,7 @@
  *
  * Layout: units with differences, then their spread (spread.h).
  * Must reproduce: differences 1, 2, 3 with A = 10: mean 2, its error^2 1/3, so sqrt(11/3)/10 = 0.19149. */
-#include "sampling/tally_bias.h"
+#include "sampling/accumulator_bias.h"
 #include "sampling/spread.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* sampling/tally_bias.h: the part of a tally that tells how far a mean may be from what it should be. */
-#ifndef HB_SAMPLING_TALLY_BIAS_H
-#define HB_SAMPLING_TALLY_BIAS_H
+/* sampling/accumulator_bias.h: the part of a tally that tells how far a mean may be from what it should be. */
+#ifndef HB_SAMPLING_ACCUMULATOR_BIAS_H
+#define HB_SAMPLING_ACCUMULATOR_BIAS_H
 
 #include <stddef.h>
 

@@ -5,11 +5,11 @@
 #ifndef HB_SAMPLING_ESTIMATOR_H
 #define HB_SAMPLING_ESTIMATOR_H
 
-#include "sampling/tally.h"
+#include "sampling/accumulator.h"
 
 #include <heatball/solve.h>
 
-#define HB_WATCH_FIRST ((uint64_t)1 << 32)
+#define HB_DIAGNOSTIC_FIRST ((uint64_t)1 << 32)
 
 typedef struct hb_estimator {
     void *self;
@@ -28,14 +28,15 @@ typedef struct hb_estimator {
     const unsigned char
         *unserved;  /* NULL, or (n): 1 where one round would take more than the time */
     char note[512]; /* what was chosen and why, one line */
-    /* Adds round k to tallies[n][hb_tally_size(dim)] of the points with wanted[i] != 0. Progress is
+    /* Adds round k to tallies[n][hb_accumulator_size(dim)] of the points with wanted[i] != 0. Progress is
      * reported under the name `unit`. */
-    hb_status (*round)(void *self, uint64_t k, const unsigned char *wanted, double *tallies);
+    hb_status (*round)(void *self, uint64_t k, const unsigned char *wanted, double *accumulators);
     /* NULL where no samples are left for it, or: adds round k of the watch, which decides about doubts and is not
-     * averaged (sampling.c): as many samples, or a part of them, from HB_WATCH_FIRST + k of the rounds that there are
+     * averaged (sampling.c): as many samples, or a part of them, from HB_DIAGNOSTIC_FIRST + k of the rounds that there are
      * with so many. watch_parts of its units are worth one unit of a round. */
-    hb_status (*watch)(void *self, uint64_t k, const unsigned char *wanted, double *tallies);
-    double watch_parts;
+    hb_status (*diagnostic)(void *self, uint64_t k, const unsigned char *wanted,
+                            double *accumulators);
+    double diagnostic_parts;
     /* NULL, or: rounds of so many samples from now on; 0 when there are none of this size. A limit on the
      * time makes rounds smaller, and who goes on from a state needs those that it was made with. */
     int (*resize)(void *self, uint64_t samples_per_round);

@@ -7,13 +7,13 @@
  * A point is wanted until it has its samples and, when errors are asked for, until
  *     density_se/density <= density_error,
  *     |score_se| <= score_error max(|score|, 1/sqrt(2 tau))     (at a mode the score is 0)
- * and no doubt of tally.h is left. An error is chance c and what no sample mends, f, both in units of what is asked
+ * and no doubt of accumulator.h is left. An error is chance c and what no sample mends, f, both in units of what is asked
  * for: c^2 falls with the rounds to 1 - f^2. Where f leaves too little room, rounds end at c = f/ONLY_BIAS, and the
  * point's warning says so. Errors are looked at only after LEAST_PART of the usual samples: a
  * spread from few units may be small by chance. A doubt may never go away; without a limit on the time a
  * point that is doubted after GIVE_UP times the usual samples is left as it is.
  *
- * Doubts about tails are decided by a watch (tally.c): other draws, as many or fewer, that are counted apart and
+ * Doubts about tails are decided by a watch (accumulator.c): other draws, as many or fewer, that are counted apart and
  * never averaged. An estimator without a watch (paths of the user, closed forms) is judged by its own units.
  *
  * A round is counted beside the tallies and merged when it is complete, so a round that is interrupted
@@ -95,36 +95,36 @@ hb_status hb_sampling_add(hb_sampling *s, const hb_estimator *estimator)
 {
     hb_sampling_run *run = &s->runs[s->n_runs++];
     *run = (hb_sampling_run){.estimator = *estimator};
-    const size_t n = s->n, all = n * hb_tally_size(s->dim);
-    HB_TRY(HB_WORKSPACE(s->context, &run->work, HB_ARRAY(run->tallies, 2 * all),
+    const size_t n = s->n, all = n * hb_accumulator_size(s->dim);
+    HB_TRY(HB_WORKSPACE(s->context, &run->work, HB_ARRAY(run->accumulators, 2 * all),
                         HB_ARRAY(run->fresh, 2 * all), HB_ARRAY(run->rounds, n),
                         HB_ARRAY(run->chosen, n), HB_ARRAY(run->wanted, n),
                         HB_ARRAY(run->helps, n)));
     memset(run->work.memory, 0, run->work.size);
     memset(run->chosen, 1, n);
-    run->watch = run->tallies + all;
+    run->diagnostic = run->accumulators + all;
     return HB_OK;
 }
 
 /* ---- one round ---- */
 
-hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, int watched,
+hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, int diagnosed,
                             double rounds, double total)
 {
     const hb_estimator *e = &run->estimator;
     const double share = (double)e->samples_per_round;
-    const size_t size = hb_tally_size(s->dim), all = s->n * size;
+    const size_t size = hb_accumulator_size(s->dim), all = s->n * size;
     for (size_t i = 0; i < 2 * s->n; i++)
-        if (run->wanted[i % s->n]) hb_tally_clear(s->dim, run->fresh + i * size);
+        if (run->wanted[i % s->n]) hb_accumulator_clear(s->dim, run->fresh + i * size);
     s->report = (hb_sampling_report){e->unit, rounds * share, total, share, 0};
     hb_status status = e->round(e->self, k, run->wanted, run->fresh);
-    if (status == HB_OK && watched && e->watch && HB_WATCH_FIRST + k < e->rounds)
-        status = e->watch(e->self, k, run->wanted, run->fresh + all);
+    if (status == HB_OK && diagnosed && e->diagnostic && HB_DIAGNOSTIC_FIRST + k < e->rounds)
+        status = e->diagnostic(e->self, k, run->wanted, run->fresh + all);
     s->report.what = NULL;
     HB_TRY(hb_context_adopt(s->context, &s->inside, status));
     for (size_t i = 0; i < 2 * s->n; i++)
         if (run->wanted[i % s->n])
-            hb_tally_merge(s->dim, run->tallies + i * size, run->fresh + i * size);
+            hb_accumulator_merge(s->dim, run->accumulators + i * size, run->fresh + i * size);
     return HB_OK;
 }
 
@@ -150,7 +150,7 @@ typedef struct excess {
 
 /* Of the density (kind 0) or the score (1); 0 where nothing is asked for. */
 static excess excess_of(const hb_sampling *s, const hb_sampling_run *run, size_t point,
-                        const hb_tally_answer *answer, int kind)
+                        const hb_answer *answer, int kind)
 {
     const hb_estimator *e = &run->estimator;
     const size_t d = (size_t)s->dim;
@@ -166,31 +166,31 @@ static excess excess_of(const hb_sampling *s, const hb_sampling_run *run, size_t
 }
 
 /* A doubt of the score counts where its error is asked for. */
-static int is_doubted(const hb_sampling *s, const hb_tally_answer *answer)
+static int is_flagged(const hb_sampling *s, const hb_answer *answer)
 {
-    return answer->doubt != HB_TALLY_FINE ||
-           (s->settings->score_error > 0 && answer->score_doubt != HB_TALLY_FINE);
+    return answer->flag != HB_FLAG_NONE ||
+           (s->settings->score_error > 0 && answer->score_flag != HB_FLAG_NONE);
 }
 
 void hb_sampling_answer(const hb_sampling *s, const hb_sampling_run *run, size_t point,
-                        hb_tally_answer *answer, double *score, double *score_se)
+                        hb_answer *answer, double *score, double *score_se)
 {
     const hb_estimator *e = &run->estimator;
-    const double *tally = run->tallies + point * hb_tally_size(s->dim);
-    const double *watch = run->watch + point * hb_tally_size(s->dim);
-    hb_tally_watched(s->dim, tally, hb_tally_units(watch) > 0 ? watch : tally, e->watch_parts,
-                     e->log_scale[point], answer, score, score_se);
+    const double *sums = run->accumulators + point * hb_accumulator_size(s->dim);
+    const double *diagnostic = run->diagnostic + point * hb_accumulator_size(s->dim);
+    hb_accumulator_diagnosed(s->dim, sums, hb_accumulator_units(diagnostic) > 0 ? diagnostic : sums,
+                             e->diagnostic_parts, e->log_scale[point], answer, score, score_se);
     if (e->known_error)
-        hb_tally_widen(s->dim, e->known_error + point * (1 + (size_t)s->dim), answer, score_se);
+        hb_answer_widen(s->dim, e->known_error + point * (1 + (size_t)s->dim), answer, score_se);
 }
 
 int hb_sampling_has_met(const hb_sampling *s, const hb_sampling_run *run, size_t point,
-                        hb_tally_answer *answer)
+                        hb_answer *answer)
 {
-    hb_tally_answer own;
+    hb_answer own;
     if (!answer) answer = &own;
     hb_sampling_answer(s, run, point, answer, s->score, s->score + s->dim);
-    return !is_doubted(s, answer) && excess_of(s, run, point, answer, 0).all <= 1 &&
+    return !is_flagged(s, answer) && excess_of(s, run, point, answer, 0).all <= 1 &&
            excess_of(s, run, point, answer, 1).all <= 1;
 }
 
@@ -208,7 +208,7 @@ static double rounds_left(const hb_sampling *s, const hb_sampling_run *run, size
     const double done = (double)run->rounds[point], size = (double)run->estimator.samples_per_round;
     const double rounds_there_are = (double)(run->estimator.rounds - run->first) - done;
     const double missing = ceil((double)samples_asked(s, run) / size) - done;
-    hb_tally_answer answer;
+    hb_answer answer;
     if (!run->chosen[point] && !run->helps[point]) return 0;
     if (run->estimator.unserved && run->estimator.unserved[point]) return 0;
     if (missing > 0) return fmin(missing, rounds_there_are);
@@ -216,7 +216,7 @@ static double rounds_left(const hb_sampling *s, const hb_sampling_run *run, size
     const double last = ceil(GIVE_UP * (double)run->estimator.usual / size) - done;
     const excess density = excess_of(s, run, point, &answer, 0),
                  score = excess_of(s, run, point, &answer, 1);
-    if (is_doubted(s, &answer)) {
+    if (is_flagged(s, &answer)) {
         if (s->settings->max_time == 0 && last < 1) return 0;
         return fmin(fmax(last, 1), rounds_there_are);
     }
@@ -226,9 +226,9 @@ static double rounds_left(const hb_sampling *s, const hb_sampling_run *run, size
 int hb_sampling_missed(const hb_sampling *s, const hb_sampling_run *run, size_t point,
                        hb_sampling_miss *out)
 {
-    hb_tally_answer answer;
+    hb_answer answer;
     if (!wants_error(s) || hb_sampling_has_met(s, run, point, &answer)) return 0;
-    if (is_doubted(s, &answer) || rounds_left(s, run, point) > 0) return 0;
+    if (is_flagged(s, &answer) || rounds_left(s, run, point) > 0) return 0;
     const excess density = excess_of(s, run, point, &answer, 0),
                  score = excess_of(s, run, point, &answer, 1);
     const excess *worse = score.all > density.all ? &score : &density;
@@ -287,12 +287,12 @@ static hb_status count_round(hb_sampling *s, hb_sampling_run *run, uint64_t next
 }
 
 /* 0: errors that can be told, 1: those of the density, 2: none. */
-static int doubts_at(const hb_sampling *s, const hb_sampling_run *run, size_t point)
+static int flags_at(const hb_sampling *s, const hb_sampling_run *run, size_t point)
 {
-    hb_tally_answer answer;
+    hb_answer answer;
     if (run->rounds[point] == 0) return 2;
     hb_sampling_has_met(s, run, point, &answer);
-    return answer.doubt != HB_TALLY_FINE ? 2 : answer.score_doubt != HB_TALLY_FINE;
+    return answer.flag != HB_FLAG_NONE ? 2 : answer.score_flag != HB_FLAG_NONE;
 }
 
 /* Whether a run has ended at a point without an error that is asked for. */
@@ -308,7 +308,7 @@ static void ask_for_help(hb_sampling *s)
 {
     for (int k = 0; s->n_runs > 1 && k < 2; k++)
         for (size_t i = 0; i < s->n; i++)
-            s->runs[1 - k].helps[i] = s->runs[k].chosen[i] && (doubts_at(s, &s->runs[k], i) > 0 ||
+            s->runs[1 - k].helps[i] = s->runs[k].chosen[i] && (flags_at(s, &s->runs[k], i) > 0 ||
                                                                has_missed(s, &s->runs[k], i));
 }
 
@@ -318,7 +318,7 @@ const hb_sampling_run *hb_sampling_run_of(const hb_sampling *s, size_t point)
     const hb_sampling_run *own = &s->runs[s->runs[1].chosen[point]],
                           *other = &s->runs[!s->runs[1].chosen[point]];
     if (!other->helps[point]) return own;
-    const int better = doubts_at(s, own, point) - doubts_at(s, other, point);
+    const int better = flags_at(s, own, point) - flags_at(s, other, point);
     if (better == 0 && has_missed(s, own, point))
         return hb_sampling_has_met(s, other, point, NULL) ? other : own;
     return better > 0 ? other : own;

@@ -46,8 +46,8 @@ typedef struct hb_sampling_run {
     uint64_t first;        /* the round that counts as the first; those before were for a choice */
     uint64_t *rounds;      // (n), done since then
     unsigned char *chosen; // (n), 1 where this run gives the answer
-    double *tallies;       // (n, hb_tally_size(dim))
-    double *watch;         // the same, of draws that only decide about doubts
+    double *accumulators;  // (n, hb_accumulator_size(dim))
+    double *diagnostic;    // the same, of draws that only decide about doubts
     double *fresh;         // (2, n, ...): both, of the round under way
     unsigned char *wanted; // (n)
     unsigned char *helps;  // (n), 1 where the chosen run is doubted and this one tries
@@ -90,7 +90,7 @@ hb_status hb_sampling_add(hb_sampling *sampling, const hb_estimator *estimator);
 void hb_sampling_remove(hb_sampling *sampling);
 /* Does round k of a run at the points that are wanted, with its watch or without, and merges both when they are
  * complete. rounds: before it; total: samples in all. */
-hb_status hb_sampling_round(hb_sampling *sampling, hb_sampling_run *run, uint64_t k, int watched,
+hb_status hb_sampling_round(hb_sampling *sampling, hb_sampling_run *run, uint64_t k, int diagnosed,
                             double rounds, double total);
 /* Does rounds of all runs until samples, errors or time are reached, and saves the state. */
 hb_status hb_sampling_perform(hb_sampling *sampling);
@@ -98,7 +98,7 @@ hb_status hb_sampling_perform(hb_sampling *sampling);
 const hb_sampling_run *hb_sampling_run_of(const hb_sampling *sampling, size_t point);
 /* Whether a point has the errors that are asked for; answer (may be NULL) is filled. */
 int hb_sampling_has_met(const hb_sampling *sampling, const hb_sampling_run *run, size_t point,
-                        hb_tally_answer *answer);
+                        hb_answer *answer);
 /* Where rounds have ended, no doubt is left, and an error that is asked for is still not reached: 1, and the worse one.
  * A limit on the time is no such end. */
 typedef struct hb_sampling_miss {
@@ -109,7 +109,7 @@ int hb_sampling_missed(const hb_sampling *sampling, const hb_sampling_run *run, 
                        hb_sampling_miss *out);
 /* The same without the question; score[dim] and its error. */
 void hb_sampling_answer(const hb_sampling *sampling, const hb_sampling_run *run, size_t point,
-                        hb_tally_answer *answer, double *score, double *score_se);
+                        hb_answer *answer, double *score, double *score_se);
 
 /* sampling_choice.c: decides by rounds that are not counted which of two runs serves which point. */
 hb_status hb_sampling_choose(hb_sampling *sampling);

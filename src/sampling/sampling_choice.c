@@ -36,9 +36,9 @@ static uint64_t pilot_rounds(const hb_sampling_run *run)
 static double expected_error(const hb_sampling *s, const hb_sampling_run *run, size_t point)
 {
     const double done = (double)(run->first * run->estimator.samples_per_round);
-    hb_tally_answer answer;
+    hb_answer answer;
     hb_sampling_has_met(s, run, point, &answer);
-    if (answer.doubt != HB_TALLY_FINE) return INFINITY;
+    if (answer.flag != HB_FLAG_NONE) return INFINITY;
     return answer.relative * sqrt(done / (double)run->estimator.usual);
 }
 
@@ -91,8 +91,8 @@ hb_status hb_sampling_choose(hb_sampling *s)
         walks->chosen[i] = (unsigned char)walk;
         particles->chosen[i] = (unsigned char)!walk;
     }
-    const size_t bytes = s->n * hb_tally_size(s->dim) * sizeof(double);
-    memset(particles->tallies, 0, bytes);
-    memset(walks->tallies, 0, bytes);
+    const size_t bytes = s->n * hb_accumulator_size(s->dim) * sizeof(double);
+    memset(particles->accumulators, 0, bytes);
+    memset(walks->accumulators, 0, bytes);
     return HB_OK;
 }

@@ -1,6 +1,6 @@
 /* The state of a sampling in a file, so that it can be gone on with.
  *
- * A .npy file (float64, C order, whatever its name is) of 1 + runs*n rows and 4 + 2 hb_tally_size(dim)
+ * A .npy file (float64, C order, whatever its name is) of 1 + runs*n rows and 4 + 2 hb_accumulator_size(dim)
  * columns. Row 0:
  *     MAGIC, VERSION, fingerprint (high and low 32 bits), check (likewise), dim, n, runs, then zeros
  * Row 1 + r n + i, for run r and point i:
@@ -34,7 +34,7 @@ static const double MOST_COUNT = 9007199254740992;   /* 2^53: counts above are n
 
 static size_t width_of(const hb_sampling *s)
 {
-    return N_LEADING + 2 * hb_tally_size(s->dim);
+    return N_LEADING + 2 * hb_accumulator_size(s->dim);
 }
 
 /* ---- the fingerprint ---- */
@@ -131,13 +131,13 @@ static void split(uint64_t word, double *high, double *low)
 static void fill_row(const hb_sampling *s, int r, size_t i, double *row)
 {
     const hb_sampling_run *run = &s->runs[r];
-    const size_t size = hb_tally_size(s->dim);
+    const size_t size = hb_accumulator_size(s->dim);
     row[COLUMN_FIRST] = (double)run->first;
     row[COLUMN_ROUNDS] = (double)run->rounds[i];
     row[COLUMN_CHOSEN] = run->chosen[i];
     row[COLUMN_SIZE] = (double)run->estimator.samples_per_round;
-    memcpy(row + N_LEADING, run->tallies + i * size, size * sizeof *row);
-    memcpy(row + N_LEADING + size, run->watch + i * size, size * sizeof *row);
+    memcpy(row + N_LEADING, run->accumulators + i * size, size * sizeof *row);
+    memcpy(row + N_LEADING + size, run->diagnostic + i * size, size * sizeof *row);
 }
 
 /* Row 0 without its check. */
@@ -330,15 +330,15 @@ static hb_status take_sizes(hb_sampling *s, const double *rows)
 
 static void take_rows(hb_sampling *s, const double *row)
 {
-    const size_t size = hb_tally_size(s->dim);
+    const size_t size = hb_accumulator_size(s->dim);
     for (int r = 0; r < s->n_runs; r++)
         for (size_t i = 0; i < s->n; i++, row += width_of(s)) {
             hb_sampling_run *run = &s->runs[r];
             run->first = (uint64_t)row[COLUMN_FIRST];
             run->rounds[i] = (uint64_t)row[COLUMN_ROUNDS];
             run->chosen[i] = row[COLUMN_CHOSEN] != 0;
-            memcpy(run->tallies + i * size, row + N_LEADING, size * sizeof *row);
-            memcpy(run->watch + i * size, row + N_LEADING + size, size * sizeof *row);
+            memcpy(run->accumulators + i * size, row + N_LEADING, size * sizeof *row);
+            memcpy(run->diagnostic + i * size, row + N_LEADING + size, size * sizeof *row);
         }
 }
 

@@ -115,7 +115,7 @@ static uint64_t point_seed(uint64_t seed, uint64_t salt, size_t d, const double 
 }
 
 /* The same into a tally, over e^scale. */
-static void count_block(const walk_estimator *w, int thread, size_t n, double scale, double *tally)
+static void count_block(const walk_estimator *w, int thread, size_t n, double scale, double *sums)
 {
     const size_t d = w->shared.d;
     double *a = w->counted + (size_t)thread * HB_WALK_BLOCK * (1 + d), *b = a + n;
@@ -127,9 +127,9 @@ static void count_block(const walk_estimator *w, int thread, size_t n, double sc
         lost += result.lost;
         if (result.outlier) outlier += fabs(a[i]);
     }
-    hb_tally_add((int)d, tally, n, a, b);
-    hb_tally_lose(tally, lost);
-    hb_tally_stray(tally, outlier);
+    hb_accumulator_add((int)d, sums, n, a, b);
+    hb_accumulator_lose(sums, lost);
+    hb_accumulator_outlier(sums, outlier);
 }
 
 /* ---- linear drifts with a closed form ------------------------------------------------------- */
@@ -153,10 +153,11 @@ static hb_status closed_task(void *user, size_t i, int thread)
 }
 
 /* All walks are the same: a block of them stands for any number. */
-static hb_status add_closed(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status add_closed(void *self, uint64_t k, const unsigned char *wanted,
+                            double *accumulators)
 {
     walk_estimator *w = self;
-    const size_t d = w->shared.d, size = hb_tally_size((int)d);
+    const size_t d = w->shared.d, size = hb_accumulator_size((int)d);
     double *a = w->counted, *b = a + HB_WALK_BLOCK;
     (void)k;
     for (size_t i = 0; i < w->n; i++) {
@@ -166,8 +167,8 @@ static hb_status add_closed(void *self, uint64_t k, const unsigned char *wanted,
             a[j] = isfinite(value[0]);
             for (size_t m = 0; m < d; m++) b[j * d + m] = a[j] > 0 ? value[1 + m] : 0;
         }
-        hb_tally_add((int)d, tallies + i * size, HB_WALK_BLOCK, a, b);
-        if (isnan(value[0])) hb_tally_lose(tallies + i * size, HB_WALK_BLOCK);
+        hb_accumulator_add((int)d, accumulators + i * size, HB_WALK_BLOCK, a, b);
+        if (isnan(value[0])) hb_accumulator_lose(accumulators + i * size, HB_WALK_BLOCK);
     }
     return hb_team_progress(w->context, "walks", 1, 1);
 }
@@ -234,9 +235,9 @@ static double mean_size(const hb_walk_block *block, size_t n)
 }
 
 /* A march has no other to fall back to, when its tail shows later. */
-static int is_doubted(const hb_tally_answer *answer)
+static int is_flagged(const hb_answer *answer)
 {
-    return answer->doubt != HB_TALLY_FINE || answer->score_doubt != HB_TALLY_FINE;
+    return answer->flag != HB_FLAG_NONE || answer->score_flag != HB_FLAG_NONE;
 }
 
 /* Relative variance of a plan times its steps; infinite when the mean is not above 0. A plan that
@@ -247,20 +248,20 @@ static hb_status try_plan(const walk_estimator *w, int thread, const hb_walk_pla
     const size_t d = w->shared.d;
     const double *x0 = w->points + i * d;
     const uint64_t seed = point_seed(w->seed, PILOT_SALT, d, x0);
-    double *tally = w->parts + i * BLOCKS * hb_tally_size((int)d), steps = 0, total = 0;
-    double *score = tally + hb_tally_size((int)d);
-    hb_tally_clear((int)d, tally);
-    hb_tally_answer answer;
+    double *sums = w->parts + i * BLOCKS * hb_accumulator_size((int)d), steps = 0, total = 0;
+    double *score = sums + hb_accumulator_size((int)d);
+    hb_accumulator_clear((int)d, sums);
+    hb_answer answer;
     *cost = 0;
     for (uint64_t k = 0; k < PILOT_BLOCKS && *cost <= HOPELESS * best; k++) {
         HB_TRY(hb_walk_block_run(w->blocks[thread], plan, x0, seed, k * HB_WALK_BLOCK,
                                  HB_WALK_BLOCK, &steps));
         if (k == 0) *scale = mean_size(w->blocks[thread], HB_WALK_BLOCK);
-        count_block(w, thread, HB_WALK_BLOCK, *scale, tally);
+        count_block(w, thread, HB_WALK_BLOCK, *scale, sums);
         total += steps;
-        hb_tally_answer_of((int)d, tally, *scale, &answer, score, score + d);
+        hb_accumulator_answer((int)d, sums, *scale, &answer, score, score + d);
         *cost = answer.relative * answer.relative * total; // of a walk, relative variance x steps
-        if (answer.doubt == HB_TALLY_STRAY || (is_march(plan) && is_doubted(&answer)))
+        if (answer.flag == HB_FLAG_OUTLIERS || (is_march(plan) && is_flagged(&answer)))
             *cost = INFINITY;
     }
     return HB_OK;
@@ -479,24 +480,25 @@ static hb_status block_task(void *user, size_t index, int thread)
     const size_t blocks = blocks_of(w), n = w->walks / blocks;
     const size_t d = w->shared.d, i = index / blocks, block = index % blocks;
     const double *x0 = w->points + i * d;
-    double *tally = w->parts + index * hb_tally_size((int)d), steps;
+    double *sums = w->parts + index * hb_accumulator_size((int)d), steps;
     if (!w->wanted[i]) return HB_OK;
-    hb_tally_clear((int)d, tally);
+    hb_accumulator_clear((int)d, sums);
     if (w->unserved[i]) return HB_OK; /* no plan ended in its time */
     hb_walk_plan plan = w->plans[i];
     plan.ends = w->guides + i * 2 * d; /* the plan may be another process's */
     const hb_status status =
         hb_walk_block_run(w->blocks[thread], &plan, x0, point_seed(w->seed, 0, d, x0),
                           w->round * w->walks + block * n, n, &steps);
-    if (status == HB_OK) count_block(w, thread, n, w->log_scale[i], tally);
+    if (status == HB_OK) count_block(w, thread, n, w->log_scale[i], sums);
     return hb_context_adopt(w->context, w->alone + thread, status);
 }
 
-static hb_status add_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status add_round(void *self, uint64_t k, const unsigned char *wanted,
+                           double *accumulators)
 {
     walk_estimator *w = self;
     const int dim = (int)w->shared.d;
-    const size_t size = hb_tally_size(dim);
+    const size_t size = hb_accumulator_size(dim);
     w->round = k;
     w->wanted = wanted;
     const size_t blocks = blocks_of(w);
@@ -504,14 +506,16 @@ static hb_status add_round(void *self, uint64_t k, const unsigned char *wanted, 
     HB_TRY(hb_team_for(w->context, "walks", w->n * blocks, block_task, w, 1, &left));
     for (size_t i = 0; i < w->n; i++)
         for (size_t block = 0; wanted[i] && block < blocks; block++)
-            hb_tally_merge(dim, tallies + i * size, w->parts + (i * blocks + block) * size);
+            hb_accumulator_merge(dim, accumulators + i * size,
+                                 w->parts + (i * blocks + block) * size);
     return HB_OK;
 }
 
 /* As many walks as a round: a quarter of them misses tails that the averaged ones are off by. */
-static hb_status watch_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status diagnostic_round(void *self, uint64_t k, const unsigned char *wanted,
+                                  double *accumulators)
 {
-    return add_round(self, HB_WATCH_FIRST + k, wanted, tallies);
+    return add_round(self, HB_DIAGNOSTIC_FIRST + k, wanted, accumulators);
 }
 
 /* ---- kinks and jumps ------------------------------------------------------------------------ */
@@ -572,7 +576,7 @@ static hb_status is_beside(const walk_estimator *w, const double *x0, int *yes)
 }
 
 /* Near kinks that are steep, what counts may sit in walks that are too rare to be seen. */
-static hb_status doubt_breaks(walk_estimator *w)
+static hb_status flag_breaks(walk_estimator *w)
 {
     const size_t d = w->shared.d;
     const int no_score =
@@ -680,7 +684,7 @@ static hb_status find_hidden(walk_estimator *w)
 }
 
 /* What they may have done, by the plan that was taken. */
-static void doubt_hidden(walk_estimator *w)
+static void flag_hidden(walk_estimator *w)
 {
     const size_t row = 1 + w->shared.d;
     const double away = w->shared.linear ? UNREACHED + 2 : 1; /* deviations, as in the score */
@@ -698,7 +702,7 @@ static void doubt_hidden(walk_estimator *w)
 /* Walks that are led to a point go the straight way too, reversed or not: far in a tail one through a well beside it may
  * be likelier by orders of magnitude, and is seen by none. Where walks to a point do not vary, the sums in ln W, of
  * |x0 - y|^2/4tau + tau |F|^2/4 at most, are rounded: that is then all of the error. */
-static hb_status doubt_far(walk_estimator *w)
+static hb_status flag_far(walk_estimator *w)
 {
     const size_t d = w->shared.d, row = 1 + d;
     const double tau = w->shared.tau, *place = w->shared.place;
@@ -829,7 +833,7 @@ static hb_status create_arrays(walk_estimator *w)
                         HB_ARRAY(w->values, n * (1 + d)), HB_ARRAY(w->errors, n * (1 + d)),
                         HB_ARRAY(w->seconds, n), HB_ARRAY(w->unserved, n), HB_ARRAY(w->stiff, n),
                         HB_ARRAY(w->hidden, n), HB_ARRAY(w->guides, n * 2 * d),
-                        HB_ARRAY_IF(!w->closed, w->parts, n * BLOCKS * hb_tally_size((int)d)),
+                        HB_ARRAY_IF(!w->closed, w->parts, n * BLOCKS * hb_accumulator_size((int)d)),
                         HB_ARRAY(w->counted, threads * HB_WALK_BLOCK * (1 + d)),
                         HB_ARRAY(w->alone, threads), HB_ARRAY(w->blocks, threads)));
     memset(w->log_scale, 0, n * sizeof *w->log_scale);
@@ -895,9 +899,9 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
     if (status == HB_OK) status = find_hidden(w);
     if (status == HB_OK) status = run_pilot(w);
     if (status == HB_OK) status = choose_round(w, settings->max_time);
-    if (status == HB_OK && w->shared.gradient) status = doubt_far(w);
-    if (status == HB_OK && w->breaks) status = doubt_breaks(w);
-    if (status == HB_OK && !w->closed) doubt_hidden(w);
+    if (status == HB_OK && w->shared.gradient) status = flag_far(w);
+    if (status == HB_OK && w->breaks) status = flag_breaks(w);
+    if (status == HB_OK && !w->closed) flag_hidden(w);
     if (status != HB_OK) {
         destroy(w);
         return status;
@@ -913,8 +917,8 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
                           .log_scale = w->log_scale,
                           .known_error = w->closed || w->breaks || w->far ? w->errors : NULL,
                           .round = w->closed ? add_closed : add_round,
-                          .watch = w->closed ? NULL : watch_round,
-                          .watch_parts = 1,
+                          .diagnostic = w->closed ? NULL : diagnostic_round,
+                          .diagnostic_parts = 1,
                           .destroy = destroy};
     write_note(w, out->note, sizeof out->note);
     return HB_OK;
