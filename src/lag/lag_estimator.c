@@ -17,7 +17,6 @@
 
 #include <heatball/random.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -374,19 +373,17 @@ static hb_status compare_halves(lag_estimator *p)
     return status;
 }
 
-static void write_note(const lag_estimator *p, char *out, size_t size)
+static void write_note(const lag_estimator *p, hb_estimator *out)
 {
-    size_t used = 0;
-    for (size_t k = 0; k < p->times.n_lags && used + 200 < size; k++) {
+    const size_t size = sizeof out->note;
+    for (size_t k = 0; k < p->times.n_lags && strlen(out->note) + 200 < size; k++) {
         size_t count = 0;
         for (size_t i = 0; i < p->task.n; i++) count += p->lag_of[i] == k;
-        used += (size_t)snprintf(out + used, size - used, "%slag %.3g (%zu point%s)", k ? ", " : "",
-                                 p->times.lag[k], count, count == 1 ? "" : "s");
+        hb_note_append(out->note, size, "%slag %.3g (%zu point%s)", k ? ", " : "", p->times.lag[k],
+                       count, count == 1 ? "" : "s");
     }
-    used += (size_t)snprintf(out + used, size - used, "; Heun steps of %.2g, extrapolated",
-                             p->plan.step);
-    if (p->horizon.note[0] && used < size)
-        snprintf(out + used, size - used, "; %s", p->horizon.note);
+    hb_note_append(out->note, size, "; Heun steps of %.2g, extrapolated", p->plan.step);
+    if (p->horizon.note[0]) hb_note_append(out->note, size, "; %s", p->horizon.note);
 }
 
 static hb_status create(lag_estimator *p, const hb_sampling_settings *settings)
@@ -441,7 +438,7 @@ hb_status hb_lag_estimator_over(const hb_lag_task *task, const hb_lag_horizon *h
                           .diagnostic = diagnostic_round,
                           .diagnostic_parts = (double)p->batch_size / (double)diagnostic_batch(p),
                           .destroy = destroy};
-    write_note(p, out->note, sizeof out->note);
+    write_note(p, out);
     return HB_OK;
 }
 

@@ -16,7 +16,6 @@
 
 #include <heatball/random.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -281,80 +280,71 @@ static hb_status make_ensemble(const hb_sampling_settings *settings, particles *
     return HB_OK;
 }
 
-/* Points whose rule has this lag and lift. */
-static size_t count_points(const particles *p, const hb_particle_rule *rule)
+static int is_same_rule(const hb_particle_rule *a, const hb_particle_rule *b)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < p->task.n; i++) {
-        const hb_particle_rule *own = p->rules.rule + p->winner[i];
-        count +=
-            own->lag == rule->lag && own->lift == rule->lift && own->from_start == rule->from_start;
-    }
-    return count;
+    return a->lag == b->lag && a->lift == b->lift && a->from_start == b->from_start;
 }
 
 /* "fixed lag tau (3 points), fixed lag 0.25 tau (12 points), ...". The rules of one lag are neighbours. */
-static size_t note_winners(const particles *p, char *out, size_t size)
+static void note_winners(const particles *p, char *note, size_t limit)
 {
-    size_t used = 0;
-    for (int r = 0; r < p->rules.n && used < size; r++) {
+    for (int r = 0; r < p->rules.n; r++) {
         const hb_particle_rule *rule = p->rules.rule + r;
-        const size_t count = count_points(p, rule);
-        if (count == 0 || (r > 0 && rule[-1].lag == rule->lag && rule[-1].lift == rule->lift &&
-                           rule[-1].from_start == rule->from_start))
-            continue;
-        used += (size_t)snprintf(out + used, size - used, "%s", used ? ", " : "");
-        if (used < size && rule->lift)
-            used += (size_t)snprintf(out + used, size - used, "heat ball of radius %.4g, lift %d",
-                                     sqrt(4 * M_PI * rule->lag), rule->lift);
-        else if (used < size)
-            used += (size_t)snprintf(out + used, size - used, "fixed lag %.3g tau%s",
-                                     rule->lag / p->task.tau,
-                                     rule->from_start ? " from the initial density" : "");
-        if (used < size)
-            used += (size_t)snprintf(out + used, size - used, " (%zu point%s)", count,
-                                     count == 1 ? "" : "s");
+        size_t count = 0;
+        for (size_t i = 0; i < p->task.n; i++)
+            count += is_same_rule(p->rules.rule + p->winner[i], rule);
+        if (count == 0 || (r > 0 && is_same_rule(rule - 1, rule))) continue;
+        hb_note_append(note, limit, "%s", note[0] ? ", " : "");
+        if (rule->lift)
+            hb_note_append(note, limit, "heat ball of radius %.4g, lift %d",
+                           sqrt(4 * M_PI * rule->lag), rule->lift);
+        else
+            hb_note_append(note, limit, "fixed lag %.3g tau%s", rule->lag / p->task.tau,
+                           rule->from_start ? " from the initial density" : "");
+        hb_note_append(note, limit, " (%zu point%s)", count, count == 1 ? "" : "s");
     }
-    return used < size ? used : size - 1;
 }
 
-static void note_paths(const particles *p, char *out, size_t size)
+static void note_paths(const particles *p, char *note, size_t limit)
 {
     const size_t round = BATCHES * p->batch_size, n = p->task.given.n_paths;
-    const int length =
-        snprintf(out, size,
-                 "; trajectories of the user: %zu, of which %zu chose the lag and up to "
-                 "%zu count; they fit the model with p = %.2g (noise) and %.2g (drift)",
-                 n, (size_t)p->skipped, (n - (size_t)p->skipped) / round * round,
-                 p->verdict.p_noise, p->verdict.p_drift);
-    if (p->verdict.flag > 0 && length > 0 && (size_t)length < size)
-        snprintf(out + length, size - (size_t)length,
-                 "; what differs, %.2g of the density, is in its error", p->verdict.flag);
+    hb_note_append(note, limit,
+                   "; trajectories of the user: %zu, of which %zu chose the lag and up to "
+                   "%zu count; they fit the model with p = %.2g (noise) and %.2g (drift)",
+                   n, (size_t)p->skipped, (n - (size_t)p->skipped) / round * round,
+                   p->verdict.p_noise, p->verdict.p_drift);
+    if (p->verdict.flag > 0)
+        hb_note_append(note, limit, "; what differs, %.2g of the density, is in its error",
+                       p->verdict.flag);
 }
 
-static void write_note(const particles *p, char *out, size_t size)
+static void write_note(const particles *p, hb_estimator *out)
 {
-    size_t used = note_winners(p, out, size - 240);
+    char *note = out->note;
+    const size_t limit = sizeof out->note;
     size_t untimely = 0;
+    note_winners(p, note, limit - 240);
     for (size_t i = 0; i < p->task.n; i++) untimely += p->untimely[i];
     if (untimely > 0)
-        used += (size_t)snprintf(out + used, size - used,
-                                 "; for %zu point%s the times are too few for the integral over "
-                                 "the lag, so no error is given",
-                                 untimely, untimely == 1 ? "" : "s");
+        hb_note_append(
+            note, limit,
+            "; for %zu point%s the times are too few for the integral over the lag, so no "
+            "error is given",
+            untimely, untimely == 1 ? "" : "s");
     if (p->task.given.n_paths)
-        note_paths(p, out + used, size - used);
+        note_paths(p, note, limit);
     else if (p->task.linear.A)
-        used += (size_t)snprintf(out + used, size - used, "; linear drift, exact transitions");
+        hb_note_append(note, limit, "; linear drift, exact transitions");
     else
-        used += (size_t)snprintf(
-            out + used, size - used,
+        hb_note_append(
+            note, limit,
             "; Heun steps of %.2g in tau, bias estimated at %.2g standard errors of %.0f "
             "trajectories",
             p->step, p->bias, p->task.samples);
     if (isinf(p->left[0]))
-        snprintf(out + used, size - used,
-                 "; the drift changes within less than a step, so no error is given: try the grid");
+        hb_note_append(
+            note, limit,
+            "; the drift changes within less than a step, so no error is given: try the grid");
 }
 
 static hb_status create(hb_context *context, const hb_problem *problem, double tau,
@@ -406,6 +396,6 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
         out->rounds = (p->task.given.n_paths - p->skipped) / round;
         out->diagnostic = NULL;
     }
-    write_note(p, out->note, sizeof out->note);
+    write_note(p, out);
     return HB_OK;
 }

@@ -43,4 +43,7 @@ typedef struct hb_estimator {
     void (*destroy)(void *self); /* frees log_scale too */
 } hb_estimator;
 
+/* Appends to a note, of which no more than `limit` characters are used. */
+void hb_note_append(char *note, size_t limit, const char *format, ...) HB_PRINTF(3, 4);
+
 #endif

@@ -30,12 +30,24 @@
 #include "base/team_tasks.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 static const double FIRST_GAP = 1, SAVE_PERIOD = 60; /* seconds between saves */
 static const double LEAST_PART = 0.1, GIVE_UP = 16;
 static const double ONLY_BIAS =
     2; /* an error that is so much more systematic than chance: no sample mends it */
+
+void hb_note_append(char *note, size_t limit, const char *format, ...)
+{
+    const size_t used = strlen(note);
+    va_list arguments;
+    if (used + 1 >= limit) return;
+    va_start(arguments, format);
+    vsnprintf(note + used, limit - used, format, arguments);
+    va_end(arguments);
+}
 
 /* ---- making and unmaking ---- */
 

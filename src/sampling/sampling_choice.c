@@ -20,7 +20,6 @@
 #include "sampling/sampling.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const double PILOT_PART = 0.125, GOOD_ENOUGH = 0.01;
@@ -60,12 +59,10 @@ static hb_status run_pilot(hb_sampling *s, hb_sampling_run *run)
 static void choose_exact(hb_sampling *s)
 {
     hb_sampling_run *particles = &s->runs[0], *walks = &s->runs[1];
-    char *note = walks->estimator.note;
-    const size_t used = strlen(note);
     memset(particles->chosen, 0, s->n);
     memset(walks->chosen, 1, s->n);
-    snprintf(note + used, sizeof walks->estimator.note - used,
-             "; walks are exact here, so particles were not tried");
+    hb_note_append(walks->estimator.note, sizeof walks->estimator.note,
+                   "; walks are exact here, so particles were not tried");
 }
 
 hb_status hb_sampling_choose(hb_sampling *s)

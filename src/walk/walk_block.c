@@ -23,16 +23,12 @@
 #include "random/fill.h"
 #include "random/streams.h"
 #include "walk/lockstep.h"
+#include "walk/walk_constants.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { MOST_STEPS = 4000 };
-
-static const double PROBE_REACH = 3;    /* standard deviations */
-static const double FIRST_RATE = 8;     /* of the first probes, over tau0 */
-static const double FINISH_FINESSE = 2; /* of the parametrix that finishes a gauge walk */
-static const double BLIND_FACTOR = 4;   /* on the rate where a probe sees no finite drift */
 
 static const hb_walk_ops *const OPS[] = {[HB_WALK_PARAMETRIX] = &hb_walk_parametrix,
                                          [HB_WALK_GAUGE] = &hb_walk_gauge,
@@ -283,7 +279,7 @@ static double finish_of(const hb_walk_plan *plan)
 /* Rate of the parametrix that would finish this walk. */
 static double finish_rate(const hb_lockstep *b, size_t i)
 {
-    return hb_parametrix_rate(&b->base.shared, b->walks + i, FINISH_FINESSE);
+    return hb_parametrix_rate(&b->base.shared, b->walks + i, FINISH_MULTIPLIER);
 }
 
 /* Near tau = 0 the parametrix takes over; a jump to a steep place ends that. */
@@ -308,7 +304,7 @@ static double rate_of(const hb_lockstep *b, hb_walk *walk, hb_walk_view *view)
 {
     if (b->base.shared.linear) return 0;
     const int finishing = uses_gradient(b) && walk->ops == &hb_walk_parametrix;
-    view->rate_multiplier = finishing ? FINISH_FINESSE : b->base.plan->rate_multiplier;
+    view->rate_multiplier = finishing ? FINISH_MULTIPLIER : b->base.plan->rate_multiplier;
     const double rate = walk->ops->rate(&b->base.shared, walk, view);
     return walk->base_rate == INFINITY ? BLIND_FACTOR * walk->rate : rate;
 }

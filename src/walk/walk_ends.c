@@ -7,13 +7,10 @@
  * A number to reproduce: W = 1, m = 0, C = 1 and the start N(0,1) give 0.28209479177387814. */
 #include "problem/initial_average.h"
 #include "walk/lockstep.h"
+#include "walk/walk_constants.h"
 
 #include <math.h>
 #include <string.h>
-
-/* A closed form that stands for places this many deviations away knows nothing of the drift there: of
- * 10^5 walks none comes so far. */
-static const double FAR = 4;
 
 void hb_lockstep_store(hb_lockstep *b, const hb_walk *walk, double size, const double *slope)
 {
@@ -64,7 +61,8 @@ static void end_closed(hb_lockstep *b, hb_walk *walk)
     hb_lockstep_store(b, walk, walk->log_weight + log_value, row.slope);
     b->base.outlier[walk->number] =
         b->base.shared.place ? walk->outlier
-                             : !b->base.shared.linear && distance2(b, gradient) > FAR * FAR;
+                             : !b->base.shared.linear &&
+                                   distance2(b, gradient) > OUTLIER_DISTANCE * OUTLIER_DISTANCE;
 }
 
 /* mean +- L g, C = L L' in b->spread; 0 when there is no L. */

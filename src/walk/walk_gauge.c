@@ -13,16 +13,11 @@
  * grad Q(x'). psi is left for u again at the place where the parametrix takes over: W e^{(V(x) -
  * V(x0))/2}. R. P. Feynman, Rev. Mod. Phys. 20 (1948); M. Kac, Trans. AMS 65 (1949). A number to
  * reproduce: F = 2 (x - x^3) has Q(1.6) = 1 - 2 1.6^2 - 2 1.6^4 + 1.6^6 = -0.450. */
+#include "walk/walk_constants.h"
 #include "walk/walk_steps.h"
 
 #include <math.h>
 #include <string.h>
-
-static const double REACH = 2;   /* the longest step is this over the rate */
-static const double LEAST = 0.3; /* least rate, over tau0 */
-/* One direction may miss the curvature of others: in d > 1 rates fall by no more than this in a
- * step. */
-static const double MEMORY = 0.8;
 
 static double potential(size_t d, const double *F, double divergence)
 {
@@ -66,8 +61,8 @@ double hb_gauge_rate(const hb_walk_problem *shared, hb_walk *walk, const hb_walk
 {
     walk->seen = reference_of(shared, walk, view);
     const double rate =
-        hb_walk_most(view->rate_multiplier * sqrt(walk->seen.curvature), LEAST / shared->tau);
-    return shared->d > 1 ? hb_walk_most(rate, MEMORY * walk->rate) : rate;
+        hb_walk_most(view->rate_multiplier * sqrt(walk->seen.curvature), LEAST_RATE / shared->tau);
+    return shared->d > 1 ? hb_walk_most(rate, RATE_MEMORY * walk->rate) : rate;
 }
 
 static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
@@ -75,7 +70,7 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     const hb_walk_reference reference = walk->seen;
-    const double *q = row.gradient, cap = hb_walk_least(view->most, REACH / view->rate),
+    const double *q = row.gradient, cap = hb_walk_least(view->most, STEP_REACH / view->rate),
                  ring = -log(view->uniform) / view->rate;
     const double s = hb_walk_least(ring, cap), root = sqrt(2 * s);
     double along = 0; // q.y

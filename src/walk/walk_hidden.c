@@ -10,21 +10,14 @@
  * through div F, which only steps for gradients look at. Marches know the potential exactly (potential_rise.c) and look at Q = |F|^2/4 + div F/2 alone: int |e| ds b of Q.
  * Runs of little effect that are seen often enough are left to the spread of the walks.
  * A number to reproduce: F = 300 exp(-((x - 0.6)/0.01)^2), tau = 0.25, x0 = 0.5: 300 0.01 sqrt(pi) = 5.3. */
-#include "walk/walk_hidden.h"
-#include "base/context.h"
-#include "base/memory.h"
 #include "problem/drift_features.h"
 #include "problem/initial_average.h"
+#include "walk/walk_constants.h"
+#include "walk/walk_parts.h"
 
 #include <string.h>
 
 enum { PER_CELL = 8, MOST_CELLS = 64, MOST = PER_CELL * MOST_CELLS + 1, TIMES = 3 };
-
-static const double NARROW = 0.1, NARROWER = 0.05, RARE = 0.01; /* cells, over b */
-static const double SMALL = 0.1,
-                    LARGE = 1;  /* effects on ln u; below the spread of the walks shows them */
-static const double REACH = 4;  /* b, beyond x0 and the initial density */
-static const double SLOPES = 3; /* times what they explain */
 
 typedef struct looker {
     hb_context *context;
@@ -45,7 +38,7 @@ static double outside(const looker *l, size_t n, size_t width, size_t j, double 
     double sum = 0;
     for (size_t k = 1; k + 1 < n; k++)
         sum += 0.5 * (s[k + 1] - s[k - 1]) * fmax(0, fmax(v[k * width] - high, low - v[k * width]));
-    *jump = fmax(0, high - low - SLOPES * (s[n - 1] - s[0]) * fmax(rise, fall));
+    *jump = fmax(0, high - low - HIDDEN_SLOPES * (s[n - 1] - s[0]) * fmax(rise, fall));
     return sum;
 }
 
@@ -69,17 +62,19 @@ static hb_status weigh_run(looker *l, size_t axis, size_t n, hb_hidden *effect)
             effect->steps = fmax(effect->steps, bump + (shared->gradient ? 0.5 * l->b * jump : 0));
         }
     }
-    effect->marches = effect->steps;
+    effect->bridges = effect->steps;
     if (!shared->gauge) return HB_OK;
     HB_TRY(hb_gauge_formula_run(l->context, shared->gauge, n, l->x, l->values));
-    effect->marches = l->b * outside(l, n, d + 1, 0, &jump);
+    effect->bridges = l->b * outside(l, n, d + 1, 0, &jump);
     return HB_OK;
 }
 
 /* Of walks that meet the run more often, only the larger effects are hidden. */
 static double counted(double effect, double shortest, double b)
 {
-    const double least = shortest < RARE * b ? 0 : shortest < NARROWER * b ? SMALL : LARGE;
+    const double least = shortest < RARE * b       ? 0
+                         : shortest < NARROWER * b ? SMALL_EFFECT
+                                                   : LARGE_EFFECT;
     return effect >= least ? effect : 0;
 }
 
@@ -100,7 +95,7 @@ static hb_status look_along(looker *l, size_t axis, const hb_features *f, hb_hid
         if (n == 0) continue;
         HB_TRY(weigh_run(l, axis, n + 1, &effect));
         out->steps += counted(effect.steps, shortest, l->b);
-        out->marches += counted(effect.marches, shortest, l->b);
+        out->bridges += counted(effect.bridges, shortest, l->b);
     }
     return HB_OK;
 }
@@ -113,8 +108,8 @@ static hb_status look_at(looker *l, const double *box, hb_hidden *out)
     for (size_t axis = 0; axis < d; axis++) {
         hb_features features;
         for (size_t k = 0; k < d; k++) range[k] = (hb_interval){l->x0[k], l->x0[k]};
-        range[axis].low = fmin(l->x0[axis], box[axis]) - REACH * l->b;
-        range[axis].high = fmax(l->x0[axis], box[d + axis]) + REACH * l->b;
+        range[axis].low = fmin(l->x0[axis], box[axis]) - HIDDEN_REACH * l->b;
+        range[axis].high = fmax(l->x0[axis], box[d + axis]) + HIDDEN_REACH * l->b;
         HB_TRY(hb_problem_features(l->context, l->shared->problem, (int)axis, range, &features));
         const hb_status status = features.n > 1 ? look_along(l, axis, &features, out) : HB_OK;
         hb_features_destroy(l->context, &features);

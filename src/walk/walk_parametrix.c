@@ -24,16 +24,11 @@
  * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has m = 0.7 (e^0.5 - 1), C = e - 1 and
  * the factor e^0.5. */
 #include "bridge/bridge.h"
+#include "walk/walk_constants.h"
 #include "walk/walk_steps.h"
 
 #include <math.h>
 #include <string.h>
-
-static const double REACH = 2;    /* the longest step is this over the rate */
-static const double LEAST = 0.3;  /* least rate, over tau0 */
-static const double MOMENT = 1.3; /* from the curvature at a probe to the rms of z.R */
-static const double FAR = 4;      /* deviations from a start that is a point, where walks are led */
-static const double BREATHE = 0.5; /* share of |A| in the rate */
 
 /* |F(probe) - b - A y| for the probe at +reach or -reach. */
 static double remainder_size(size_t d, const hb_walk_view *view, const double *direction, int side)
@@ -63,13 +58,13 @@ double hb_parametrix_base_rate(const hb_walk_problem *shared, const hb_walk *wal
             if (!shared->full_frame && i != j) outside += square;
         }
     const double curvature = 2 * MOMENT * size / (view->reach * view->reach);
-    return cbrt(curvature * curvature) + sqrt(outside) + BREATHE * sqrt(all / (double)d);
+    return cbrt(curvature * curvature) + sqrt(outside) + JACOBIAN_RATE * sqrt(all / (double)d);
 }
 
 double hb_parametrix_rate(const hb_walk_problem *shared, const hb_walk *walk,
                           double rate_multiplier)
 {
-    return hb_walk_most(rate_multiplier * walk->base_rate, LEAST / shared->tau);
+    return hb_walk_most(rate_multiplier * walk->base_rate, LEAST_RATE / shared->tau);
 }
 
 /* ---- a step ---------------------------------------------------------------------------------- */
@@ -102,7 +97,7 @@ static double rate_of(const hb_walk_problem *shared, hb_walk *walk, const hb_wal
 /* Whether a step may leave so little that it must be led to the start's place. Others leave half or more. */
 static int is_conditioned(const hb_walk_problem *shared, const hb_walk *walk, double rate)
 {
-    return shared->place && walk->stop <= 0 && rate * walk->left <= 2 * REACH;
+    return shared->place && walk->stop <= 0 && rate * walk->left <= 2 * STEP_REACH;
 }
 
 /* As long as it is not led, a walk may end farther from the place than any that are led begin. */
@@ -122,7 +117,7 @@ static void begin_conditioning(const hb_walk_problem *shared, hb_walk *walk,
         const double gap = shared->place[i] - walk->row[i] - m[i];
         squares += gap * gap / C[shared->full_frame ? i * d + i : i];
     }
-    walk->outlier = squares > FAR * FAR * (double)d;
+    walk->outlier = squares > OUTLIER_DISTANCE * OUTLIER_DISTANCE * (double)d;
 }
 
 /* Moves the walk and its derivative over the lag s; 0: it is lost. */
@@ -148,7 +143,7 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     double *E = view->work, *m = E + hb_walk_matrix(shared), *work = m + d, *spread = view->spread;
     const double rate = view->rate;
     const double whole = walk->left - walk->stop;
-    const double cap = rate > 0 ? hb_walk_least(whole, REACH / rate) : whole;
+    const double cap = rate > 0 ? hb_walk_least(whole, STEP_REACH / rate) : whole;
     const double ring = rate > 0 ? -log(view->uniform) / rate : INFINITY;
     const double s = hb_walk_least(ring, cap);
     const int last = ring >= cap && cap >= walk->left;

@@ -21,12 +21,11 @@
  * A. Kolmogorov, Math. Annalen 104 (1931).
  * A number to reproduce: F = 2(x - x^3), p = 3/4, x = 1.6: P = (2 - 15.36 + 0.75 4.992^2)/4 =
  * 1.3326. */
+#include "walk/walk_constants.h"
 #include "walk/walk_steps.h"
 
 #include <math.h>
 #include <string.h>
-
-static const double REACH = 2; /* the longest step is this over the rate */
 
 /* P */
 static double sink(size_t d, double part, const double *F, double divergence)
@@ -56,7 +55,7 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     double *E = view->work, *m = E + hb_walk_matrix(shared), *work = m + d;
-    const double cap = hb_walk_least(view->most, REACH / view->rate);
+    const double cap = hb_walk_least(view->most, STEP_REACH / view->rate);
     const double ring = -log(view->uniform) / view->rate;
     const double s = hb_walk_least(ring, cap), flow = 1 - 2 * walk->part;
     walk->reference = sink(d, walk->part, view->F, *view->divergence);
