@@ -143,89 +143,89 @@ static void keep_path(hb_action_paths *l, search *f, int j)
 
 /* ---- the clock of what is beside a way ---- */
 
-/* c' = 1/f^2, f'' = 2 Q''(m) f, f = 1 at both ends, as a cubic spline whose second derivative is 0 at the ends; without Q''
- * where that is not above 0 everywhere. The matrix is that of the way. */
-static void set_bridge_time(hb_action_paths *l, search *f, int j)
+/* The matrix's answer from `from` at the first time to `to` at the last, in f->move. */
+static void solve_between(const hb_action_paths *l, search *f, double from, double to)
 {
-    double time_1[TIMES], time_3[TIMES] = {0}, pivot[TIMES], bridge_time = 0;
-    int good = 1;
     memset(f->move, 0, sizeof f->move);
-    f->move[1] += 0.5 / lag_of(l, 0);
-    f->move[LAGS - 1] += 0.5 / lag_of(l, LAGS - 1);
+    f->move[1] += 0.5 * from / lag_of(l, 0);
+    f->move[LAGS - 1] += 0.5 * to / lag_of(l, LAGS - 1);
     solve(f);
-    f->move[0] = f->move[LAGS] = 1;
-    for (int t = 0; t < TIMES; t++) time_1[t] = 1 / (f->move[t] * f->move[t]);
+    f->move[0] = from;
+    f->move[LAGS] = to;
+}
+
+/* A cubic spline through c1 has the second derivatives c3, 0 at both ends; 1 when it stays well above 0. */
+static int fit_spline(const hb_action_paths *l, const double *c1, double *c3)
+{
+    double pivot[TIMES];
+    int good = 1;
+    c3[0] = c3[LAGS] = 0;
     for (int t = 1; t < LAGS; t++) {
         const double h = lag_of(l, t - 1), g = lag_of(l, t);
         pivot[t] = (h + g) / 3 - (t > 1 ? h * h / 36 / pivot[t - 1] : 0);
-        time_3[t] = (time_1[t + 1] - time_1[t]) / g - (time_1[t] - time_1[t - 1]) / h -
-                    (t > 1 ? h / 6 / pivot[t - 1] * time_3[t - 1] : 0);
+        c3[t] = (c1[t + 1] - c1[t]) / g - (c1[t] - c1[t - 1]) / h -
+                (t > 1 ? h / 6 / pivot[t - 1] * c3[t - 1] : 0);
     }
-    for (int t = LAGS - 1; t > 0; t--)
-        time_3[t] = (time_3[t] - lag_of(l, t) / 6 * time_3[t + 1]) / pivot[t];
+    for (int t = LAGS - 1; t > 0; t--) c3[t] = (c3[t] - lag_of(l, t) / 6 * c3[t + 1]) / pivot[t];
     for (int t = 0; t < LAGS; t++) {
-        const double h = lag_of(l, t), bow = h * h / 6 * (time_3[t] + time_3[t + 1]);
+        const double h6 = lag_of(l, t) * lag_of(l, t) / 6;
         for (int k = 1; k < 4; k++) {
             const double b = k / 4.0, a = 1 - b;
-            good &=
-                a * time_1[t] + b * time_1[t + 1] +
-                    h * h / 6 * ((a * a * a - a) * time_3[t] + (b * b * b - b) * time_3[t + 1]) >
-                0.2 * fmin(time_1[t], time_1[t + 1]);
+            good &= a * c1[t] + b * c1[t + 1] +
+                        h6 * ((a * a * a - a) * c3[t] + (b * b * b - b) * c3[t + 1]) >
+                    0.2 * fmin(c1[t], c1[t + 1]);
         }
-        good &= isfinite(bow);
+        good &= isfinite(h6 * (c3[t] + c3[t + 1]));
     }
+    return good;
+}
+
+/* The time c of bridges beside a path: c' = 1/f^2, f'' = 2 Q''(m) f, f = 1 at both ends, as a cubic spline; c = s where
+ * that is not above 0 everywhere. The matrix is that of the path. */
+static void set_bridge_time(hb_action_paths *l, search *f, int j)
+{
+    double c1[TIMES], c3[TIMES], c = 0;
+    solve_between(l, f, 1, 1);
+    for (int t = 0; t < TIMES; t++) c1[t] = 1 / (f->move[t] * f->move[t]);
+    const int good = fit_spline(l, c1, c3);
+    for (int t = 0; t < TIMES && !good; t++) c1[t] = 1, c3[t] = 0;
     for (int t = 0; t < TIMES; t++) {
         hb_action_node *node = &l->path[j][t];
-        node->time_1 = good ? time_1[t] : 1;
-        node->time_3 = good ? time_3[t] : 0;
-        node->bridge_time = bridge_time;
-        node->time_2 = 0;
-        if (t == LAGS) {
-            const double h = lag_of(l, t - 1);
-            if (good)
-                node->time_2 =
-                    (time_1[t] - time_1[t - 1]) / h + h / 6 * (time_3[t - 1] + 2 * time_3[t]);
-            break;
-        }
-        if (good)
-            node->time_2 = (time_1[t + 1] - time_1[t]) / lag_of(l, t) -
-                           lag_of(l, t) / 6 * (2 * time_3[t] + time_3[t + 1]);
-        const double h = lag_of(l, t);
-        bridge_time +=
-            good
-                ? h * (0.5 * (time_1[t] + time_1[t + 1]) - h * h / 24 * (time_3[t] + time_3[t + 1]))
-                : h;
+        const int k = t < LAGS ? t : t - 1; // the lag that the slope is that of
+        const double h = lag_of(l, k), rise = (c1[k + 1] - c1[k]) / h;
+        node->time_1 = c1[t];
+        node->time_2 = t < LAGS ? rise - h / 6 * (2 * c3[t] + c3[t + 1])
+                                : rise + h / 6 * (c3[t - 1] + 2 * c3[t]);
+        node->time_3 = c3[t];
+        node->bridge_time = c;
+        if (t < LAGS) c += h * (0.5 * (c1[t] + c1[t + 1]) - h * h / 24 * (c3[t] + c3[t + 1]));
     }
 }
 
-/* int of the product of two derivatives, each linear in its own, by Gauss's rule with three nodes: exact. */
-static double product_of(const hb_action_paths *l, const double *v, const double *position_2,
-                         const double *w, const double *tangent_2)
+static double second_of(const hb_action_node *node, int tangent)
+{
+    return tangent ? node->tangent_2 : node->position_2;
+}
+
+/* int k_i' m_j' ds, or of m_i' and m_j' with tangent 0: derivatives with linear slopes, by Gauss's rule with three
+ * nodes: exact. */
+static double product_of(const hb_action_paths *l, int tangent, int i, int j)
 {
     static const double AT[] = {0.1127016653792583, 0.5, 0.8872983346207417};
     static const double WEIGHT[] = {5. / 18, 8. / 18, 5. / 18};
+    const double *v = tangent ? l->tangent_velocity[i] : l->velocity[i], *w = l->velocity[j];
     double sum = 0;
     for (int t = 0; t < LAGS; t++) {
-        const double h = lag_of(l, t);
+        const double h = lag_of(l, t), v2 = second_of(&l->path[i][t], tangent),
+                     w2 = l->path[j][t].position_2;
+        const double v3 = second_of(&l->path[i][t + 1], tangent) - v2,
+                     w3 = l->path[j][t + 1].position_2 - w2;
         for (int k = 0; k < 3; k++) {
             const double r = AT[k] * h, half = 0.5 * AT[k] * r;
-            const double one =
-                v[t] + r * position_2[t] + half * (position_2[t + 1] - position_2[t]);
-            const double two = w[t] + r * tangent_2[t] + half * (tangent_2[t + 1] - tangent_2[t]);
-            sum += h * WEIGHT[k] * one * two;
+            sum += h * WEIGHT[k] * (v[t] + r * v2 + half * v3) * (w[t] + r * w2 + half * w3);
         }
     }
     return sum;
-}
-
-static void positions_2_of(const hb_action_paths *l, int j, double *position_2)
-{
-    for (int t = 0; t < TIMES; t++) position_2[t] = l->path[j][t].position_2;
-}
-
-static void tangents_2_of(const hb_action_paths *l, int j, double *tangent_2)
-{
-    for (int t = 0; t < TIMES; t++) tangent_2[t] = l->path[j][t].tangent_2;
 }
 
 /* ---- all ways ---- */
@@ -274,7 +274,7 @@ static hb_status find_paths(hb_action_paths *l, search *f)
 /* ln h at the ends but for u0, and what is known of the ways. */
 static hb_status weigh_paths(hb_action_paths *l, search *f)
 {
-    double from[ENDS], position_2[TIMES], next[TIMES];
+    double from[ENDS];
     for (int j = 0; j < ENDS; j++) from[j] = l->x;
     HB_TRY(hb_gauge_formula_rise(f->context, f->shared->gauge, f->shared->problem, ENDS, from,
                                  l->end, l->rise));
@@ -289,16 +289,10 @@ static hb_status weigh_paths(hb_action_paths *l, search *f)
             l->path[j][t].curvature = values[3 * t + 2];
             l->potential[j] += part_of(l, t) * values[3 * t];
         }
-        positions_2_of(l, j, position_2);
-        l->speed[j] = 0.25 * product_of(l, l->velocity[j], position_2, l->velocity[j], position_2);
+        l->speed[j] = 0.25 * product_of(l, 0, j, j);
         l->log_target[j] = 0.5 * l->rise[j] - l->speed[j] - l->potential[j] + l->log_width[j];
     }
-    for (int j = 0; j + 1 < ENDS; j++) {
-        positions_2_of(l, j, position_2);
-        positions_2_of(l, j + 1, next);
-        l->speed_next[j] =
-            0.25 * product_of(l, l->velocity[j], position_2, l->velocity[j + 1], next);
-    }
+    for (int j = 0; j + 1 < ENDS; j++) l->speed_next[j] = 0.25 * product_of(l, 0, j, j + 1);
     return HB_OK;
 }
 
@@ -414,22 +408,11 @@ static void take_matrix(const hb_action_paths *l, search *f, int j, double softe
     if (isnan(eliminate(l, f, 1, -INFINITY))) eliminate(l, f, 1, 0);
 }
 
-/* k, from 1 to answer, at the times of the way whose matrix is there, in f->move. */
-static void find_tangent(const hb_action_paths *l, search *f, double answer)
-{
-    memset(f->move, 0, sizeof f->move);
-    f->move[1] += 0.5 / lag_of(l, 0);
-    f->move[LAGS - 1] += 0.5 * answer / lag_of(l, LAGS - 1);
-    solve(f);
-    f->move[0] = 1;
-    f->move[LAGS] = answer;
-}
-
 static void move_path(hb_action_paths *l, search *f, int j, double answer)
 {
     double tangent_2[TIMES], tangent[TIMES];
     take_matrix(l, f, j, 1);
-    find_tangent(l, f, answer);
+    solve_between(l, f, 1, answer);
     for (int t = 0; t < TIMES; t++) tangent_2[t] = 2 * l->path[j][t].curvature * f->move[t];
     lay_path(l, 1, answer, tangent_2, tangent, l->tangent_velocity[j]);
     l->potential_rise[j] = 0;
@@ -445,18 +428,10 @@ static void move_path(hb_action_paths *l, search *f, int j, double answer)
 static void turn_paths(hb_action_paths *l)
 {
     for (int j = 0; j < ENDS; j++) {
-        double position_2[TIMES], tangent_2[TIMES], next_bend[TIMES], next_twist[TIMES];
-        positions_2_of(l, j, position_2);
-        tangents_2_of(l, j, tangent_2);
-        l->turn[j] =
-            0.5 * product_of(l, l->tangent_velocity[j], tangent_2, l->velocity[j], position_2);
+        l->turn[j] = 0.5 * product_of(l, 1, j, j);
         if (j + 1 == ENDS) continue;
-        positions_2_of(l, j + 1, next_bend);
-        tangents_2_of(l, j + 1, next_twist);
-        l->turn_up[j] =
-            0.5 * product_of(l, l->tangent_velocity[j], tangent_2, l->velocity[j + 1], next_bend);
-        l->turn_down[j] =
-            0.5 * product_of(l, l->tangent_velocity[j + 1], next_twist, l->velocity[j], position_2);
+        l->turn_up[j] = 0.5 * product_of(l, 1, j, j + 1);
+        l->turn_down[j] = 0.5 * product_of(l, 1, j + 1, j);
     }
 }
 
