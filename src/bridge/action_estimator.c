@@ -1,27 +1,19 @@
-/* Led marches: bridges about the likeliest way, for drifts F = -V' on the line that do not depend on tau.
+/* Bridges about the minimum-action path, for drifts F = -V' in one dimension that do not depend on
+ * tau.
  *
- * As in bridge_estimator.c, with T = tau0 and B a Brownian motion of variance 2s that begins at x,
- *     u(x,T) = E[ e^{(V(B_T) - V(x))/2} u0(B_T) e^{-int Q(B_s) ds} ],     Q = F^2/4 + F'/2.
- * Where V grows as x^4 this has no variance, whatever law the end y = B_T is drawn from: bridges that go straight to a far
- * end are not those that count. So B = m + Z, with m a way from x to y that is near the likeliest one (action_paths.c)
- * and Z a bridge from 0 to 0. By Cameron and Martin, and by parts, since Z is 0 at both ends,
- *     W = e^{(V(y) - V(x))/2} u0(y)/h(y) (4 pi T)^{-1/2} e^{-int m'^2/4 ds} e^{-X},   X = int Q(m + Z) - m'' Z/2 ds,
- * h the density that y is drawn from. m'' = 2 Q'(m) up to the mesh's error: X has no part that is linear in Z, and
- * where Q is convex W is at most what it is for Z = 0.
- * The bridge is not a plain one: Z = c'^(-1/2) Y, Y a Brownian bridge in the time c(s), c' = 1 at both ends. The density of
- * plain ones with respect to it is (T/c(T))^(1/2) exp(1/2 int q Z^2), q = 3/8 (c''/c')^2 - 1/4 c'''/c': q Z^2/2 is taken
- * off what stands in X, and T becomes c(T) in the root. A walk is the mean over Z and -Z.
- * The integral. p is the trapezoid rule at fixed times, in equal steps of the clock r, s = T r^2 (3 - 2r), which ticks
- * faster where ways bend. What the table says about Q(m) is taken off, and its integral, known exactly, put back. With
- * a probability q that grows with how much p may be off, which the fixed times tell, there are K >= 1 combs, one point in
- * each step: X_c = p + sum over it of what the rule's linear interpolation misses, and the series of bridge_estimator.c about p.
- * V(y) - V(x): that of the end beside y is known; what is missing is in p by Gauss's rule, and in each X_c, without bias,
- * as the mean over a pair of random points between.
- * The score: paths are moved by k(s), k(0) = 1, k(T) = a(y), which the table has:
+ * u(x,T) as in bridge_estimator.c has no variance where V grows as x^4: straight bridges to a far
+ * end are not those that count. So B = m + Z, m a path from x to y near the minimum-action one
+ * (action_paths.c), Z a bridge from 0 to 0. By Cameron and Martin (Ann. of Math. 45, 1944), h the
+ * density of y,
+ *     W = e^{(V(y) - V(x))/2} u0(y)/h(y) (4 pi T)^{-1/2} e^{-int m'^2/4 ds} e^{-X},
+ *     X = int Q(m + Z) - m'' Z/2 ds,     m'' = 2 Q'(m): X has no part that is linear in Z.
+ * Z = c'^(-1/2) Y, Y a Brownian bridge in the time c(s), takes q Z^2/2 off X, q = 3/8
+ * (c''/c')^2 - c'''/4c', and c(T) for T in the root. A walk is the mean over Z and -Z. p is X by
+ * the trapezoid rule in equal steps of r, s = T r^2 (3 - 2r); with a probability that grows with
+ * its error there are K >= 1 sets of stratified times for what the rule misses, and the series of
+ * bridge_series.c about p. Paths move with x by k(s), k(T) = a(y):
  *     d ln W/dx = F(x)/2 + a (d ln u0(y)/dy - F(y)/2) + a'(y) - int k' m'/2 ds - dX,
  *     dX = int k Q'(m + Z) - k'' Z/2 ds.
- * To a start that is a point there is only that end, and a = 0.
- * R. H. Cameron, W. T. Martin, Ann. of Math. 45 (1944).
  * A number to reproduce: F = -x, u0 = N(1, 0.5), T = 0.5, x = 0.7 has u = 0.4392625993098471. */
 #include "bridge/action_paths.h"
 #include "bridge/bridge.h"
@@ -50,7 +42,7 @@ typedef struct action_end {
     double bridge_time; /* c(T) */
 } action_end;
 
-/* X without what is the same for all combs, and dX likewise, as sums over points in equal steps of r. */
+/* X and dX without what all sets of times share, as sums over points in equal steps of r. */
 typedef struct action_part {
     double X, dX;
 } action_part;
@@ -141,7 +133,7 @@ static hb_status start_density(hb_walk_block *b, size_t n)
     return HB_OK;
 }
 
-/* What only the way to an end tells: ln of W but for e^{-X}, u0 and h, with V at the node beside it; p without its points. */
+/* What only the path to an end tells: ln W but for e^{-X}, u0 and h; p without its points. */
 static double weigh_path(const hb_action_paths *l, action_end *e, action_part *sum)
 {
     const hb_action_node *one = l->path[e->cell], *two = l->path[e->cell + 1];
@@ -155,7 +147,7 @@ static double weigh_path(const hb_action_paths *l, action_end *e, action_part *s
            mix_products(l->speed, l->speed_next, l->speed_next, e);
 }
 
-/* All of W but e^{-X}, and of its derivative but dX, into b->slope; what X and dX have in common. */
+/* W but for e^{-X}, and its derivative but for dX, into b->slope; what X and dX share. */
 static hb_status weigh_ends(hb_walk_block *b, size_t offset, size_t n)
 {
     struct hb_action_walks *w = b->action;
@@ -254,7 +246,7 @@ static sight see_node(const hb_action_paths *l, const action_end *e, size_t t, d
 #undef MIXED
 }
 
-/* The deviation of what the rule misses between two points is about F ds^(3/2), F the slope of what stands in X. */
+/* The rule misses about F ds^(3/2) between two points, F the slope of what stands in X. */
 static void add_row(struct hb_action_walks *w, size_t i, size_t row, const sight *at)
 {
     const double share = SCORE_SHARE * 2 * w->paths.T;
@@ -330,7 +322,7 @@ static hb_status add_pairs(hb_walk_block *b, size_t n)
 
 /* ---- combs of a walk ---- */
 
-/* The known places beside one that is at `uniform` of every step: of earlier combs, or -1: those of the guess. */
+/* The known positions beside `uniform` of every step: of earlier sets, or -1: of the guess. */
 static void find_beside(int combs, const double *uniforms, double uniform, int *before, int *after)
 {
     *before = *after = -1;
@@ -450,7 +442,7 @@ static hb_status find_active(hb_walk_block *b, size_t *active, size_t *n)
     return HB_OK;
 }
 
-/* Walks that end at `end`, from number `first`, in the block: ln of the mean of their weights, and that of -dX. */
+/* Walks to one end, from number `first` of the block: ln of their mean weight, and that of -dX. */
 static void ask(const struct hb_action_walks *w, size_t first, double *log_mean, double *slope)
 {
     double least = INFINITY, sum = 0, slopes = 0;
@@ -477,8 +469,8 @@ static void smooth(size_t n, double *list)
     }
 }
 
-/* Laplace's ln K and its slope, and by how much those of scouts differ at the ends where these go; between such ends and
- * beyond, those of the nearest. */
+/* Laplace's ln K and its slope, and by how much those of scouts differ at the ends where these go;
+ * between such ends and beyond, those of the nearest. */
 static void mend(hb_action_paths *l, const size_t *active, size_t n, const double *log_gap,
                  const double *slope_gap, double *c)
 {
@@ -489,8 +481,8 @@ static void mend(hb_action_paths *l, const size_t *active, size_t n, const doubl
     }
 }
 
-/* A few walks to each end that counts, by the rule without its combs, from draws of their own: h and k are better with
- * what they find, and any are right. */
+/* A few walks to each end that counts, by the rule without its combs, from draws of their own: h
+ * and k are better with what they find, and any are right. */
 static hb_status presample(hb_walk_block *b, double *c)
 {
     struct hb_action_walks *w = b->action;

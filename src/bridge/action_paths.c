@@ -1,25 +1,17 @@
-/* On the line, the likeliest ways, and ends, of walks in the gauge.
+/* Minimum-action paths, and ends, of walks in the gauge, in one dimension.
  *
- * A path from x to y in the time T has, in the gauge (bridge_estimator.c), the weight e^{-S}, S = int m'^2/4 + Q(m) ds. The
- * way of least S has m'' = 2 Q'(m). It is sought on a mesh in time that is fine at both ends, s = T r^2 (3 - 2r), where
- * ways under steep drifts bend most, by Newton's method, from the way to the end beside it. Then m'' is put linear between
- * its values 2 Q'(m) at the times, and m, a cubic spline, is what has it and the right ends: nothing that walks do with
- * a way needs it to be the likeliest, but all need m'' to be its second derivative.
- * By Laplace's method the ends y, given x, have the density
+ * A path m from x to y in the time T has the weight e^{-S}, S = int m'^2/4 + Q(m) ds; the least S
+ * has m'' = 2 Q'(m) (M. I. Freidlin, A. D. Wentzell, Random Perturbations of Dynamical Systems,
+ * 1984). It is found by Newton's method on the times s = T r^2 (3 - 2r), then replaced by the cubic
+ * spline with these m''. By Laplace's method ends have the density
  *     h(y) ~ u0(y) e^{(V(y) - V(x))/2 - S(y)} E[e^{-int Q''(m) Z^2/2 ds}],
- * Z the Brownian bridge of variance 2s from 0 to 0: the last is the root of det(free)/det(with Q''), from the pivots of
- * Newton's matrix. h is taken on a finer mesh, linear in between, where u0 is looked at itself.
- * The caller may mend both with walks of its own. A way moves with x by k, k'' = 2 Q''(m) k, k(0) = 1. Its end moves too, by k(T) = a(y), so that what the score sees of
- * different ends is the same: with c(y), which is m'(0)/2 and what the caller adds, the part of d ln K(x, y)/dx that depends on y, and its mean c0
- *     (h a)' = -h (c - c0).
- *
- * There is one likeliest way, and walks about it have light weights, where S is convex: 2 T^2 max(-Q'') < pi^2. Ends may
- * be as far as they like: where Q is convex, what is left, Q(m + Z) - Q(m) - Q'(m) Z, is not negative. So a start is
- * looked for on the line as far as e^{-DROP} of the largest h, and -Q'' between all ways and six deviations beside them.
- * The start must be a sum of Gaussians: then its mean under one of the width of a cell is known in closed form, and shows
- * whether the mesh sees all of it.
- * M. I. Freidlin, A. D. Wentzell, Random Perturbations of Dynamical Systems, 1984.
- * A number to reproduce: F = -x, Q = x^2/4 - 1/2, T = 1, from 0 to 1: m = sinh s/sinh 1, S = (coth 1)/4 - 1/2 = -0.17174. */
+ * the last the root of det(free)/det(with Q''). A path moves with x by k, k'' = 2 Q''(m) k,
+ * k(0) = 1, and its end by k(T) = a(y), (h a)' = -h (c - c0): c(y) the part of d ln K(x, y)/dx that
+ * depends on y, c0 its mean. S must be convex, 2 T^2 max(-Q'') < pi^2, so that there is one such
+ * path; u0 must be a sum of Gaussians, whose mean over a cell in closed form shows whether the mesh
+ * of ends sees all of it.
+ * A number to reproduce: F = -x, Q = x^2/4 - 1/2, T = 1, from 0 to 1: m = sinh s/sinh 1,
+ * S = -0.17174. */
 #include "bridge/action_paths.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -64,7 +56,7 @@ static double lag_of(const hb_action_paths *l, int t)
     return l->time[t + 1] - l->time[t];
 }
 
-/* Pivots of the matrix of the inner times, with so much of Q''; ln of their product, or NaN where one is not above 0. */
+/* Pivots of the matrix of the inner times, with so much of Q''; ln of their product, or NaN. */
 static double eliminate(const hb_action_paths *l, search *f, double share, double least)
 {
     double log_det = 0;
@@ -89,7 +81,7 @@ static void solve(search *f)
         f->move[t] = (f->move[t] - f->beside[t] * f->move[t + 1]) / f->diagonal[t];
 }
 
-/* From the way in f->m, whose ends are right. The matrix is left as it is at the way that was found. */
+/* From the path in f->m, whose ends are right. The matrix is that of the path that was found. */
 static hb_status find_path(const hb_action_paths *l, search *f, double *log_det)
 {
     double most = INFINITY;
@@ -154,7 +146,7 @@ static void solve_between(const hb_action_paths *l, search *f, double from, doub
     f->move[LAGS] = to;
 }
 
-/* A cubic spline through c1 has the second derivatives c3, 0 at both ends; 1 when it stays well above 0. */
+/* A cubic spline through c1 has the second derivatives c3, 0 at both ends; 1: it is above 0. */
 static int fit_spline(const hb_action_paths *l, const double *c1, double *c3)
 {
     double pivot[TIMES];
@@ -180,8 +172,8 @@ static int fit_spline(const hb_action_paths *l, const double *c1, double *c3)
     return good;
 }
 
-/* The time c of bridges beside a path: c' = 1/f^2, f'' = 2 Q''(m) f, f = 1 at both ends, as a cubic spline; c = s where
- * that is not above 0 everywhere. The matrix is that of the path. */
+/* The time c of bridges beside a path: c' = 1/f^2, f'' = 2 Q''(m) f, f = 1 at both ends, as a cubic
+ * spline; c = s where that is not above 0 everywhere. The matrix is that of the path. */
 static void set_bridge_time(hb_action_paths *l, search *f, int j)
 {
     double c1[TIMES], c3[TIMES], c = 0;
@@ -207,8 +199,7 @@ static double second_of(const hb_action_node *node, int tangent)
     return tangent ? node->tangent_2 : node->position_2;
 }
 
-/* int k_i' m_j' ds, or of m_i' and m_j' with tangent 0: derivatives with linear slopes, by Gauss's rule with three
- * nodes: exact. */
+/* int k_i' m_j' ds, or int m_i' m_j' ds with tangent 0, by Gauss's rule with three nodes: exact. */
 static double product_of(const hb_action_paths *l, int tangent, int i, int j)
 {
     static const double AT[] = {0.1127016653792583, 0.5, 0.8872983346207417};
@@ -466,8 +457,8 @@ hb_status hb_action_paths_aim(hb_context *context, const hb_walk_problem *shared
 
 /* ---- which ends count ---- */
 
-/* From the first to the last end whose h is not next to nothing, and one cell more; beyond, where an outermost one is
- * none. 0: no end counts. */
+/* From the first to the last end whose h is not next to nothing, and one cell more; beyond, where
+ * an outermost one is none. 0: no end counts. */
 static int narrow(const hb_action_paths *l, const double *log_start, double *range, int *again)
 {
     const double cell = (l->high - l->low) / HB_ACTION_CELLS;
@@ -545,9 +536,9 @@ static int is_smooth(const hb_action_paths *l, int j)
     return 1;
 }
 
-/* A way leaves its end within about (2Q'')^(-1/2), 1/|F'| where F is steep. Of ends whose ways the times do not resolve h is
- * too small, and walks to them are too rare to be seen. Their true part is at most what it is with h/u0 of the nearest end
- * towards x that is resolved. */
+/* A way leaves its end within about (2Q'')^(-1/2), 1/|F'| where F is steep. Of ends whose ways the
+ * times do not resolve h is too small, and walks to them are too rare to be seen. Their true part
+ * is at most what it is with h/u0 of the nearest end towards x that is resolved. */
 static hb_status is_resolved(hb_context *context, const hb_walk_problem *shared,
                              const hb_action_paths *l, int *yes)
 {
@@ -571,7 +562,7 @@ static hb_status is_resolved(hb_context *context, const hb_walk_problem *shared,
     return HB_OK;
 }
 
-/* Means of u0 under a Gaussian narrower than a cell, in closed form and by the mesh, times e^{ln h - ln u0}. */
+/* Means of u0 under a Gaussian narrower than a cell, in closed form and by the mesh, times h/u0. */
 static hb_status is_seen(hb_context *context, const hb_walk_problem *shared,
                          const hb_action_paths *l, int *yes)
 {

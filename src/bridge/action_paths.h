@@ -1,4 +1,4 @@
-/* bridge/action_paths.h: on the line, the likeliest ways from a point to where walks end, and how likely the ends are. */
+/* bridge/action_paths.h: minimum-action paths from a point in one dimension, and their ends. */
 #ifndef HB_BRIDGE_ACTION_PATHS_H
 #define HB_BRIDGE_ACTION_PATHS_H
 
@@ -12,7 +12,7 @@ enum {
     HB_ACTION_FINE = 16 /* pieces of a cell, for the density of ends */
 };
 
-/* A way m at one time s, k = dm/dx: how it moves with x, and the clock c of what bridges leave it by. */
+/* A path m at one time s, k = dm/dx, and the time c of the bridges beside it. */
 typedef struct hb_action_node {
     double position, position_2;                /* m, m'' */
     double tangent, tangent_2;                  /* k, k'' */
@@ -21,7 +21,7 @@ typedef struct hb_action_node {
     double slope, curvature;                    /* Q'(m), Q''(m) */
 } hb_action_node;
 
-/* Ways between ends are mixed: (1 - w) m_j + w m_(j+1), and so are k and what stands for Q(m) in the sums. */
+/* Between ends, paths, k and Q(m) in the sums are mixed: (1 - w) m_j + w m_(j+1). */
 typedef struct hb_action_paths {
     int aimed;
     double x, low, high, T;
@@ -29,7 +29,7 @@ typedef struct hb_action_paths {
     hb_action_node path[HB_ACTION_ENDS][HB_ACTION_TIMES];
     double end[HB_ACTION_ENDS];
     double rise[HB_ACTION_ENDS]; /* V(end) - V(x) */
-    /* int of the sinks above, as they are mixed; int m'^2/4 and, with the next way, int m_j' m_(j+1)'/4 */
+    /* int of the potentials above; int m'^2/4 and, with the next path, int m_j' m_(j+1)'/4 */
     double potential[HB_ACTION_ENDS], potential_rise[HB_ACTION_ENDS];
     double speed[HB_ACTION_ENDS], speed_next[HB_ACTION_ENDS];
     /* int k' m'/2: of a way, of k with the next m, of the next k with m */
@@ -43,13 +43,14 @@ typedef struct hb_action_paths {
     double log_width[HB_ACTION_ENDS];                         /* ln E[e^{-int Q'' Z^2/2}] */
 } hb_action_paths;
 
-/* range[2]: the ends that count for x; *fit: 0 where ways may be many, or the start is none that is known well enough. */
+/* range[2]: the ends that count for x; *fit: 0 where paths may be many, or u0 is not resolved. */
 hb_status hb_action_paths_range(hb_context *context, const hb_walk_problem *shared, double x,
                                 hb_action_paths *paths, double *range, int *fit);
-/* The ways from x, with k = 0 at their ends, and log_target; nothing is done where they are aimed already. */
+/* The paths from x, with k = 0 at their ends, and log_target; nothing where they are aimed. */
 hb_status hb_action_paths_find(hb_context *context, const hb_walk_problem *shared, double x,
                                const double *range, hb_action_paths *paths);
-/* h from log_target, which may have been mended; k, with c[HB_ACTION_ENDS], the parts of d ln K/dx that depend on ends. */
+/* h from log_target, which may be corrected; k, with c[HB_ACTION_ENDS], what ends do to d ln
+ * K/dx. */
 hb_status hb_action_paths_aim(hb_context *context, const hb_walk_problem *shared,
                               hb_action_paths *paths, const double *c);
 

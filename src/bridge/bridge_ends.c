@@ -1,20 +1,16 @@
-/* The Gaussian that the ends of marches are drawn from, and whether marches are to be trusted at all.
+/* The Gaussian that the ends of bridges are drawn from, and whether bridges are to be trusted at
+ * all.
  *
- * The best density for ends y is that of the weighted walks. It is approached in two steps:
- *     - without a drift y has the density u0(y) N(y; x, 2T) over its integral w(x), so that with the gradient c of ln w
- *           mean = x + 2T c,     variance = 2T + (2T)^2 dc/dx,
- *       where w is had in closed form (problem/initial_average.h); else N(x, 2T);
- *     - then twice the weighted means and variances of a block of marches, where enough of them count.
- * The weights have a second moment where exp L(y) is integrable,
- *     L(y) = 2 ln(u0(y) e^{(V(y) - V(x))/2} N(y; x, 2T)) - ln density(y) + ln E[e^{-2 int Q} | y].
- * The last is at most 0 where Q is not negative, and about max(0, S - |y - x|^2/4T) below, S = int sqrt(2Q) along the way:
- * the action int |dB/ds|^2/4 + 2Q of a path is at least S. So L is looked at on lines through the mean, along the axes
- * and along some diagonals: where it is larger beyond 6 deviations than within 4.5, as for V ~ x^4, there are no marches.
- * A start that is a box has none: its ends crowd at a wall, which no Gaussian does, and the errors of scores were too
- * small (90 % within 1.96, off by up to 4 errors); steps that end in a closed form do better.
- * The series of bridge_estimator.c has long tails where Q differs much between the times of a comb, as where it grows as x^6:
- * there are none either where Q varies, within six deviations of the bridges' middle, by more than MOST_RISE times M/T
- * for the largest M.
+ * The best density for ends y is that of the weighted walks. Without a drift it is u0(y) N(y; x,
+ * 2T)/w(x),
+ *     mean = x + 2T c,     variance = 2T + (2T)^2 dc/dx,     c = grad ln w,
+ * in closed form (initial_average.h), else N(x, 2T); then twice the weighted moments of a block of
+ * bridges. The weights have a second moment where exp L(y) is integrable,
+ *     L(y) = 2 ln(u0(y) e^{(V(y) - V(x))/2} N(y; x, 2T)) - ln density(y)
+ *            - max(0, int sqrt(2Q) - |y - x|^2/4T):
+ * where it is larger beyond 6 deviations than within 4.5 on lines through the mean, as for V ~ x^4,
+ * there are no bridges; nor where Q varies by more than MOST_RISE M/T within six deviations of
+ * their middle, nor from a box, whose ends crowd at a boundary (90 % of scores within 1.96 errors).
  * A number to reproduce: u0 = N(0, 1), 2T = 1, x = 1 has the mean 1/2 and the variance 1/2. */
 #include "base/context.h"
 #include "bridge/bridge.h"

@@ -1,25 +1,16 @@
-/* Marches: the whole way at once, for drifts F = -grad V that do not depend on tau.
+/* Brownian bridges: the whole path at once, for drifts F = -grad V that do not depend on tau.
  *
- * In the gauge (walk_gauge.c), with T = tau0 and B a Brownian motion of variance 2s that begins at x,
+ * In the gauge (walk_gauge.c), with T = tau0 and B a Brownian motion of variance 2s that begins at
+ * x,
  *     u(x,T) = E[ e^{(V(B_T) - V(x))/2} u0(B_T) e^{-int Q(B_s) ds} ],     Q = |F|^2/4 + div F/2.
- * The end. y = B_T is drawn from a mixture of a Gaussian with independent coordinates, N(m, v), which the pilot has
- * fitted to the weighted ends, and, once in ten walks, of N(x, 2T), which bounds the weight N(y; x, 2T)/density(y).
- * Given y the walk is a Brownian bridge. To a start that is a point there is only that end.
- * The integral. The bridge is looked at only at the times s_m = (m + U) T/M, U uniform: given the bridge
- *     X = T/M sum_m Q(B(s_m))     has the mean int Q.
- * e^{-X} has not the mean e^{-int Q}. With K more such combs X_1 .. X_K on the same bridge, P(K >= k) = q^k, and p = X_0,
- *     e^{-p} sum_{j=0..K} e_j(p - X_1, ..., p - X_K)/(C(K,j) j! q^j)
- * has (e_j: elementary symmetric polynomials): it is the power series of e^{p - int Q} that ends at random. It is averaged
- * over which comb is p. Nearly always K = 0. M. Kettunen, E. d'Eon, J. Pantaleoni, J. Novak, ACM Trans. Graph. 40 (2021).
- * The potential. V(y) - V(x) from its formula; where there is none, -int_0^1 F(x + r (y - x)).(y - x) dr is, up to its
- * share 1/2, a part of the exponent like int Q, and X has the mean over the pairs r = (l + U)/L, (l + 1 - U)/L, l < L, added.
- * The score. The bridge is moved with x: dB_s/dx = k(s) = 1 - (s/T)(1 - k_T), one number for each coordinate. Any k_T is
- * right; k_T = v/2T makes the ends of a Gaussian problem cancel, and 0 asks nothing of u0, which may jump. Then
- *     d ln W/dx = F(x)/2 + (1 - k_T)(y - x)/2T + k_T (grad ln u0(y) - F(y)/2) - int k(s) grad Q(B_s) ds,
- * the last by the derivatives of the X_k in the formula above.
- *
- * The variance is finite where Q is bounded, and for short times where it grows as a square; walk_estimator.c refuses
- * marches whose ends weigh more the farther they are.
+ * y = B_T is drawn from N(m, v) (bridge_ends.c) or, once in ten walks, from N(x, 2T), which bounds
+ * its weight; to an initial density that is a point there is only that end. Given y the walk is a
+ * bridge, seen at the stratified times s_m = (m + U) T/M: X = T/M sum_m Q(B(s_m)) has the mean int
+ * Q, and bridge_series.c makes an unbiased e^{-int Q} of X and K more sets of times, nearly always
+ * none. Where V has no formula, V(y) - V(x) is a part of X by pairs of random points between.
+ * Bridges move with x by k(s) = 1 - (s/T)(1 - k_T):
+ *   d ln W/dx = F(x)/2 + (1 - k_T)(y - x)/2T + k_T (grad ln u0(y) - F(y)/2) - int k(s) grad Q ds;
+ * k_T = v/2T makes the ends of a Gaussian problem cancel, 0 asks nothing of u0, which may jump.
  * A number to reproduce: F = -x, u0 = N(1, 0.5), T = 0.5, x = 0.7 has u = 0.4392625993098471. */
 #include "bridge/bridge.h"
 #include "bridge/bridge_series.h"

@@ -1,7 +1,7 @@
 /* Combs on one bridge, and the power series in them: see the head of bridge_estimator.c.
  *
- * A number to reproduce: X_0 = 1, X_1 = 2, q = 1/2: the pivots give 1 + (1 - 2)/q = -1 and e^{-1}(1 + (2 - 1)/q) =
- * 1.1036383, with the mean 0.0518192. */
+ * A number to reproduce: X_0 = 1, X_1 = 2, q = 1/2: the pivots give 1 + (1 - 2)/q = -1 and
+ * e^{-1}(1 + (2 - 1)/q) = 1.1036383, with the mean 0.0518192. */
 #include "bridge/bridge_series.h"
 #include "random/fill.h"
 #include "random/streams.h"
@@ -37,7 +37,7 @@ size_t hb_bridge_repeats(double uniform, double again)
 
 /* ---- the series ---- */
 
-/* e^{X_0 - p} sum_j e_j/(C(K,j) j! q^j) for the pivot p = X[pivot], and its derivative, added to value and slope. */
+/* Adds e^{X_0 - p} sum_j e_j/(C(K,j) j! q^j) for the pivot p = X[pivot], and its derivative. */
 static void add_pivot(size_t d, size_t K, const double *X, const double *dX, size_t pivot, double q,
                       double *value, double *slope, double *work)
 {

@@ -1,5 +1,5 @@
-/* bridge/bridge_series.h: what marches share: how often a path is looked at, places between those that are known, and the
- * power series that makes e^{-int Q} out of combs. */
+/* bridge/bridge_series.h: what marches share: how often a path is looked at, places between those
+ * that are known, and the power series that makes e^{-int Q} out of combs. */
 #ifndef HB_BRIDGE_BRIDGE_SERIES_H
 #define HB_BRIDGE_BRIDGE_SERIES_H
 
@@ -20,8 +20,8 @@ size_t hb_bridge_repeats(double uniform, double again);
 
 /* ---- e^{-int Q} ---- */
 
-/* The mean over pivots p = X[0 .. K] of e^{X_0 - p} sum_j e_j/(C(K,j) j! q^j), and its derivative over it.
- * X[1 + K], dX[1 + K][d]; slope[d], work[(K + 2) d]. */
+/* The mean over pivots p = X[0 .. K] of e^{X_0 - p} sum_j e_j/(C(K,j) j! q^j), and its derivative
+ * over it. X[1 + K], dX[1 + K][d]; slope[d], work[(K + 2) d]. */
 double hb_bridge_series(size_t d, size_t K, const double *X, const double *dX, double q,
                         double *slope, double *work);
 
@@ -29,7 +29,7 @@ double hb_bridge_series(size_t d, size_t K, const double *X, const double *dX, d
 double hb_bridge_series_about(size_t d, size_t K, const double *X, const double *dX, double q,
                               double *slope, double *work);
 
-/* Walk k of the run is worth value e^size; slope is added to that of its end, which is in b->slope. */
+/* Walk k is worth value e^size; slope is added to that of its end, which is in b->slope. */
 void hb_bridge_store(hb_walk_block *b, size_t k, double size, double value, const double *slope);
 
 #endif

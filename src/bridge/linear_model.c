@@ -1,7 +1,7 @@
 /* The drift linearised at one position, and the Gaussian that it moves.
  *
- * At x with b = F(x), A its Jacobian, the drift b + A y, y = x' - x, over a lag s, flow = 1 backward
- * and -1 forward, with B = flow A:
+ * At x with b = F(x), A its Jacobian, the drift b + A y, y = x' - x, over a lag s, flow = 1
+ * backward and -1 forward, with B = flow A:
  *     x' = x + m + L g,   m = -flow K b,   K = int_0^s e^{-Bv} dv,
  *     C = L L' = 2 int_0^s e^{-Bv} e^{-B'v} dv,   dx'/dx = E = e^{-Bs}.
  * A and E are matrices or, with shared->full_frame 0, diagonals.

@@ -1,7 +1,7 @@
 /* bridge/walk_ops.h: walks back from one point, and the operations of the kinds of steps they take.
  *
- * A walk starts at (x0, tau0) and goes back in tau. Its weight W and its position x are such that
- * W u(x, tau) has the mean u(x0, tau0) at every step. Bridges take the whole path at once (run). */
+ * A walk starts at (x0, tau0) and goes back in tau. Its weight W and its position x are such that W
+ * u(x, tau) has the mean u(x0, tau0) at every step. Bridges take the whole path at once (run). */
 #ifndef HB_BRIDGE_WALK_OPS_H
 #define HB_BRIDGE_WALK_OPS_H
 
@@ -57,7 +57,7 @@ enum { HB_BRIDGE_POINTS = 16, HB_ACTION_POINTS = 32 };
 enum { HB_BRIDGE_DIM = 12 };  /* full frames are no larger where walks go to a point */
 enum { HB_WALK_BLOCK = 512 }; /* walks of a block */
 
-/* What one thread works with, and the results of its walks: functions of (shared, plan, x0, seed, number). */
+/* What one thread works with; results are functions of (shared, plan, x0, seed, number). */
 typedef struct hb_walk_block {
     hb_context *context;
     hb_walk_problem shared;
@@ -70,8 +70,8 @@ typedef struct hb_walk_block {
     struct hb_action_walks *action; /* the same (action_estimator.c) */
 } hb_walk_block;
 
-/* The value of u is sign e^size, that of grad u is that times slope[d]. A lost walk has size -inf. An outlier's
- * value is that of positions which walks do not reach. */
+/* The value of u is sign e^size, that of grad u is that times slope[d]. A lost walk has size -inf.
+ * An outlier's value is that of positions which walks do not reach. */
 typedef struct hb_walk_result {
     double size, *slope; // (d)
     int sign, lost, outlier;
@@ -85,7 +85,7 @@ static inline hb_walk_result hb_walk_block_result(const hb_walk_block *b, size_t
 
 /* ---- one walk ---- */
 
-/* Gauge: Q0 + q.y + h s, with q in the row's gradient, and the curvature of Q that the probes see. */
+/* Gauge: Q0 + q.y + h s, q in the row's gradient, and the curvature of Q at the probes. */
 typedef struct hb_walk_reference {
     double value, heat, curvature; /* Q0, h, |Q''| */
 } hb_walk_reference;
@@ -190,7 +190,7 @@ struct hb_walk_ops {
 
 extern const hb_walk_ops hb_walk_bridge, hb_walk_action;
 
-/* E, m, C of the drift linearised at x, over a lag s; flow 1: backward, -1: forward (linear_model.c). */
+/* E, m, C of the linearised drift over a lag s; flow 1: backward, -1: forward (linear_model.c). */
 void hb_walk_frame(const hb_walk_problem *shared, const hb_walk_view *view, double flow, double s,
                    double *E, double *m, double *C, double *work);
 

@@ -1,11 +1,13 @@
-/* Particles where the noise is a matrix G(t): density and score from trajectories and kernels of short lags.
+/* Particles where the noise is a matrix G(t): density and score from trajectories and kernels of
+ * short lags.
  *
- * lag_frame.c has the formula, which is exact; lag_pilot.c chooses a lag, a rule for the integral over it and the step of
- * the trajectories. Round k makes trajectories k N .. k N + N-1 in BATCHES batches; a batch gives each point one value
- * of u and of grad u, one unit of the tally. A trajectory is made and looked at by the same task, and forgotten.
- * The stationary density (lag_stationary.c) is the same with several ends, over which each trajectory is averaged.
- * A number to reproduce: f = (p, 0), noise 1 on p, from N(0, 1): at t = 1 the density at 0 is that of the
- * covariance [[7/3, 3/2], [3/2, 2]]. */
+ * lag_frame.c has the formula, which is exact; lag_pilot.c chooses a lag, a rule for the integral
+ * over it and the step of the trajectories. Round k makes trajectories k N .. k N + N-1 in BATCHES
+ * batches; a batch gives each point one value of u and of grad u, one unit of the tally. A
+ * trajectory is made and looked at by the same task, and forgotten. The stationary density
+ * (lag_stationary.c) is the same with several ends, over which each trajectory is averaged.
+ * A number to reproduce: f = (p, 0), noise 1 on p, from N(0, 1): at t = 1 the density at 0 is that
+ * of the covariance [[7/3, 3/2], [3/2, 2]]. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
@@ -74,7 +76,8 @@ static void destroy(void *self)
     hb_release(p->task.context, p);
 }
 
-/* ---- rounds -------------------------------------------------------------------------------------- */
+/* ---- rounds
+ * -------------------------------------------------------------------------------------- */
 
 /* Batches of one task. */
 static size_t group_of(const lag_estimator *p)
@@ -177,10 +180,11 @@ static hb_status diagnostic_round(void *self, uint64_t k, const unsigned char *w
     return status;
 }
 
-/* ---- creation ------------------------------------------------------------------------------------ */
+/* ---- creation
+ * ------------------------------------------------------------------------------------ */
 
-/* How the error of Heun's step in law falls when it is halved, less 1; frozen: kernels that do not need a smooth
- * drift. */
+/* The weak error of Heun's step, halved, falls by gain + 1; frozen: for drifts that are not
+ * smooth. */
 static void read_facts(const hb_problem *problem, hb_lag_task *task)
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);
@@ -191,8 +195,7 @@ static void read_facts(const hb_problem *problem, hb_lag_task *task)
     task->frozen = !facts->is_formula || facts->n_breaks > 0 || !facts->steady;
 }
 
-/* Trajectories that the choices are made for, as in particle_estimator.c: a run that goes on with a few more makes the
- * same ones. */
+/* As in particle_estimator.c: a run that is resumed with a few more makes the same choices. */
 static double nominal_samples(uint64_t samples)
 {
     double nominal = LEAST_NOMINAL;
@@ -319,8 +322,8 @@ static hb_status make_benches(lag_estimator *p)
                         HB_ARRAY(p->lost, p->part));
 }
 
-/* A round of the pilot's seed, by the first half of the ends and by the second. What differs by more than CALM errors is
- * claimed. */
+/* A round of the pilot's seed, by the first half of the ends and by the second. What differs by
+ * more than CALM errors is claimed. */
 static void judge_halves(lag_estimator *p, const double *first, const double *second)
 {
     const size_t n = p->task.n, d = p->task.d, width = hb_lag_row(d), m = p->in_part;

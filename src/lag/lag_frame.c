@@ -1,21 +1,20 @@
-/* The kernel of a short lag: what a path that is at y, the time r before the end, gives to the density at x.
+/* The kernel of a short lag: what a path that is at y, the time r before the end, gives to the
+ * density at x.
  *
- * dX = f(X,t) dt + G(t) dW. Beside it a linear model dY = (f(phi) + A (Y - phi)) dt + G dW along the way
- * phi(r) that leads to x without noise, phi' = -f(phi, T - r), phi(0) = x, A = df/dx there. Its density to go from y
- * to x in the time r is
- *     h(y,r) = N(x; x - Phi (phi - y), S),     Phi' = Phi A,   S' = Phi G G' Phi',   Phi(0) = 1, S(0) = 0.
- * By Dynkin's formula for h along the true paths, for every lag L and without any approximation,
- *     u(x,T) = E[ h(X_{T-L}, L) + int_0^L R(X_{T-r}, r) dr ],    R = g . grad_y h,
- *     g = f(y) - f(phi) - A (y - phi).
- * With S = L L', W = L^-1 Phi, w = W (phi - y), q = W g:  h = e^(-w.w/2)/(...),  R = h (q.w), and by the end x
+ * dX = f(X,t) dt + G(t) dW, and a linear model along phi, phi' = -f(phi, T - r), phi(0) = x,
+ * A = df/dx there:
+ *     h(y,r) = N(x; x - Phi (phi - y), S), Phi' = Phi A, S' = Phi G G' Phi', Phi(0) = 1, S(0) = 0.
+ * By Dynkin's formula, for every lag L and without any approximation,
+ *     u(x,T) = E[ h(X_{T-L}, L) + int_0^L R(X_{T-r}, r) dr ],
+ *     R = g . grad_y h,   g = f(y) - f(phi) - A (y - phi).
+ * With S = L L', W = L^-1 Phi, w = W (phi - y), q = W g:  h = e^(-w.w/2)/(...),  R = h (q.w), and
+ * by the end x
  *     grad h = -L'^-1 w h,     grad R = L'^-1 (q - w (q.w)) h.
- * In a degenerate noise the spread of a direction that is reached after k drifts is r^(k + 1/2); g is a square of such
- * spreads, so R stays integrable, and so do its squares in few dimensions.
- * The integral by Kronrod's 7 nodes in each half of the lag, of which Gauss's 3 and 1 are a part: three rules from the
- * same places.
- * Phi, S and phi by collocation at Gauss's nodes between one lag and the next; S is a sum of squares.
- * Kolmogorov's equation, f = (p, 0), noise 1 on p: S = [[r^3/3, r^2/2], [r^2/2, r]] is the number to reproduce.
- * A. S. Kronrod, Doklady 154 (1964). */
+ * The integral by Kronrod's 7 nodes in each half of the lag (Doklady 154, 1964), of which Gauss's 3
+ * and 1 are a part: three rules from the same positions. Phi, S and phi by collocation between one
+ * lag and the next.
+ * A number to reproduce: f = (p, 0), noise 1 on p: S = [[r^3/3, r^2/2], [r^2/2, r]]
+ * (Kolmogorov). */
 #include "lag/lag_frame.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
@@ -68,7 +67,8 @@ typedef struct builder {
     hb_workspace work;
 } builder;
 
-/* ---- between two lags ---------------------------------------------------------------------------- */
+/* ---- between two lags
+ * ---------------------------------------------------------------------------- */
 
 /* The linear model at n places: f, and A, at the times t. */
 static hb_status model(builder *b, size_t n, const double *phi, double *f, double *A)
@@ -194,9 +194,11 @@ static hb_status cross(builder *b, double r, double h, int *fits)
     return HB_OK;
 }
 
-/* ---- the start ------------------------------------------------------------------------------------ */
+/* ---- the start
+ * ------------------------------------------------------------------------------------ */
 
-/* Where the lag goes back to the start, and trajectories start from a sum of Gaussians: the mean of h over it,
+/* Where the lag goes back to the start, and trajectories start from a sum of Gaussians: the mean of
+ * h over it,
  *     int u0(y) N(x; x + Phi (y - phi), S) dy,
  * and its gradient by x. Draws of samples(...) have no kernel, so they are left out. */
 static hb_status average_start(builder *b, hb_lag_frame *out)
@@ -221,7 +223,8 @@ int hb_lag_knows_start(const hb_lag_frame *frame)
     return isfinite(frame->start[0]);
 }
 
-/* ---- a frame ------------------------------------------------------------------------------------- */
+/* ---- a frame
+ * ------------------------------------------------------------------------------------- */
 
 /* The root of S, W and the top of the kernel at one of the lags; 0 where S has none. */
 static int whiten(const builder *b, hb_lag_frame *out, size_t j)
@@ -313,7 +316,8 @@ void hb_lag_frame_destroy(hb_lag_frame *frame)
     *frame = (hb_lag_frame){0};
 }
 
-/* ---- values -------------------------------------------------------------------------------------- */
+/* ---- values
+ * -------------------------------------------------------------------------------------- */
 
 size_t hb_lag_work(size_t d)
 {
@@ -385,11 +389,13 @@ void hb_lag_value_of(const hb_lag_frame *f, const double *const *y, const double
     }
 }
 
-/* ---- a correction that is not seen --------------------------------------------------------------- */
+/* ---- a correction that is not seen
+ * --------------------------------------------------------------- */
 
 /* Over lags that are so short that no path comes near, u hardly changes within the kernel, and
  *     int u R dy = u |det Phi|^-1 E[q.w],    y = phi - W^-1 w,   w ~ N(0, 1):
- * so the mean of |q.w| at each lag bounds the correction, and that of |L'^-1 (q - w (q.w))| its gradient. */
+ * so the mean of |q.w| at each lag bounds the correction, and that of |L'^-1 (q - w (q.w))| its
+ * gradient. */
 static hb_status add_lag(hb_context *context, const hb_problem *problem, double t,
                          const hb_lag_frame *f, size_t j, double share, const double *normals,
                          double *rest, double *work)

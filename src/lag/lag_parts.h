@@ -21,7 +21,7 @@ typedef struct hb_lag_horizon {
 hb_status hb_lag_task_make(hb_context *context, const hb_problem *problem,
                            const hb_sampling_settings *settings, size_t n, const double *points,
                            hb_lag_task *out);
-/* The least and the largest |A| at the points, A the Jacobian of the drift; both within 1e-3 .. 1e3. */
+/* The least and the largest |A| at the points, within 1e-3 .. 1e3; A = df/dx. */
 hb_status hb_lag_rates(const hb_lag_task *task, double rates[2]);
 #define HB_LAG_REACH 32.0 /* the longest lag, in units of 1/|A| at the flattest point */
 hb_status hb_lag_estimator_over(const hb_lag_task *task, const hb_lag_horizon *horizon,

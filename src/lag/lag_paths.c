@@ -1,11 +1,12 @@
 /* Trajectories for kernels of short lags, and the row of numbers that each gives to a point.
  *
- * Each trajectory has a twin with steps twice as long and the same noise (trajectories.c). With V the value of
- * lag_frame.c by the rule in use, V' by the next coarser rule, V_2 that of the twin, and the error of the step
- * falling by gain + 1 when it is halved (4 for Heun's scheme and a smooth drift),
+ * Each trajectory has a twin with steps twice as long and the same noise (trajectories.c). With V
+ * the value of lag_frame.c by the rule in use, V' by the next coarser rule, V_2 that of the twin,
+ * and the error of the step falling by gain + 1 when it is halved (4 for Heun's scheme and a smooth
+ * drift),
  *     a = V + (V - V_2)/gain,       da = (V - V_2)/gain + V - V',
- * so the leading error of the step is removed, and what was removed counts as a doubt (sampling/accumulator_bias.c) like
- * the difference of the rules.
+ * so the leading error of the step is removed, and what was removed counts as a doubt
+ * (sampling/accumulator_bias.c) like the difference of the rules.
  * A number to reproduce: a lag of 1 before the end 1 looks at the time 0 first. */
 #include "lag/lag_paths.h"
 #include "base/context.h"
@@ -16,7 +17,8 @@
 
 static const double SAME = 1e-12; /* times that differ by so little are one */
 
-/* ---- times --------------------------------------------------------------------------------------- */
+/* ---- times
+ * --------------------------------------------------------------------------------------- */
 
 static double time_of(double end, double lag, size_t node)
 {
@@ -56,7 +58,8 @@ void hb_lag_times_destroy(hb_lag_times *times)
     *times = (hb_lag_times){0};
 }
 
-/* ---- trajectories -------------------------------------------------------------------------------- */
+/* ---- trajectories
+ * -------------------------------------------------------------------------------- */
 
 hb_status hb_lag_paths_make(hb_context *context, const hb_path_plan *plan, uint64_t first, size_t n,
                             const hb_lag_paths *paths, double *tau)
@@ -83,7 +86,8 @@ int hb_lag_path_is_lost(const hb_lag_paths *p, size_t n_times, size_t path)
     return !finite;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------- */
+/* ---- rows
+ * ---------------------------------------------------------------------------------------- */
 
 size_t hb_lag_row(size_t d)
 {

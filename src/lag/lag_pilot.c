@@ -1,16 +1,17 @@
-/* The pilot of short lags.
+/* The pilot run of short lags.
  *
- * Lags reach/2^k, k = 0 .. HB_MOST_LAGS-1, and for each the rules of 2x7 nodes (checked by 2x3) and of 2x3 (checked by 2x1). All are
- * exact but for the rule in time; they differ in their spread. The lag that goes back to the start is tried with the drawn
- * start and, where there is a closed form, with the mean over it. A long lag has a wide kernel, and a correction that grows
- * with it; a short one sees few paths; nodes that are very near to the end see rare large values in many dimensions.
- * From up to MOST_PATHS trajectories of its own seed the pilot tells, for N samples that are asked for,
- *     cost = (var a/(N A^2) + bias^2) + mean_k spread_k^2 (var S_k/N + bias_k^2),   times 1 + FEW/effective,
- * S the score, spread_k the deviation of coordinate k among the paths, and the least is taken; where fewer than
- * TOO_FEW paths are effective, the lag with the most. The step is halved
- * until what it changes is less than PART of the error by chance, or cannot be seen.
- * The pilot's trajectories do not enter the estimate.
- * A number to reproduce: with a linear drift from a Gaussian the longest lag has no correction and wins. */
+ * Lags reach/2^k, for each the rules of 2x7 nodes (checked by 2x3) and of 2x3 (checked by 2x1); the
+ * lag that goes back to the initial time also with the mean over the initial density, where there
+ * is a closed form. All are exact but for the rule in time; they differ in their spread. For N
+ * samples that are asked for,
+ *     cost = (var a/(N A^2) + bias^2) + mean_k spread_k^2 (var S_k/N + bias_k^2),
+ *     times 1 + FEW/effective,
+ * S the score, spread_k the deviation of coordinate k among the paths; the least is taken, or the
+ * lag with the most effective paths where these are below TOO_FEW. The step is halved until what it
+ * changes is less than PART of the error by chance, or cannot be seen. The pilot's trajectories do
+ * not enter the estimate.
+ * A number to reproduce: with a linear drift from a Gaussian the longest lag has no correction and
+ * wins. */
 #include "lag/lag_pilot.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -52,7 +53,8 @@ typedef struct pilot {
     hb_workspace work;
 } pilot;
 
-/* ---- trajectories -------------------------------------------------------------------------------- */
+/* ---- trajectories
+ * -------------------------------------------------------------------------------- */
 
 static hb_status make_group(void *user, size_t index, int thread)
 {
@@ -90,7 +92,8 @@ static void measure_spread(pilot *p)
     }
 }
 
-/* ---- one point ----------------------------------------------------------------------------------- */
+/* ---- one point
+ * ----------------------------------------------------------------------------------- */
 
 /* What the pilot's paths give to a point by one lag and rule. */
 typedef struct moments {
@@ -100,14 +103,13 @@ typedef struct moments {
     double step_square;
 } moments;
 
-/* The square of a systematic part whose mean was seen with this variance: what is sure of it, and a part of what may be
- * hidden. */
+/* The square of a bias seen with this variance: what is sure, and a part of what may be hidden. */
 static double square_of(double mean, double variance)
 {
     return fmax(mean * mean - variance, 0) + HIDDEN * variance;
 }
 
-/* The square of the bias of the density (k = 0) or of component k of the score, S, relative to A. */
+/* The square of the bias of the density (k = 0) or of component k of the score S, relative to A. */
 static double bias_square(size_t d, const double *bias, double A, size_t k, double S)
 {
     const double *mean = bias + 1, *squares = mean + 1 + d;
@@ -192,8 +194,8 @@ static double try_lag(const pilot *p, const hb_lag_frame *frame, size_t lag, dou
     return m[0].square > 0 ? m[0].absolute * m[0].absolute / m[0].square : 0;
 }
 
-/* The same lag with the mean over the start. Where too few paths show the correction, its bound must be small, and is
- * claimed. */
+/* The same lag with the mean over the start. Where too few paths show the correction, its bound
+ * must be small, and is claimed. */
 static hb_status try_start(const pilot *p, hb_context *alone, hb_lag_frame *frame, size_t lag,
                            double effective, double *scratch, double *best, hb_lag_choice *out)
 {
@@ -237,7 +239,8 @@ static hb_status choose(void *user, size_t i, int thread)
     return HB_OK;
 }
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- all
+ * ----------------------------------------------------------------------------------------- */
 
 static hb_status create(const hb_lag_task *task, pilot *p)
 {

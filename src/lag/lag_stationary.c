@@ -1,19 +1,13 @@
-/* The stationary density where the noise is a matrix: averages along trajectories that have forgotten their start.
+/* The stationary density where the noise is a matrix: averages along trajectories at rest.
  *
- * With f and G that do not depend on time the kernel of lag_frame.c is the same before every end, and for a stationary
- * density u, E over trajectories at rest,
- *     u(x) = E[ h(X_{T-L}, L) + int_0^L R(X_{T-r}, r) dr ]      for every T.
- * Each trajectory is averaged over ENDS ends; the error is that of whole trajectories, which are independent, so no
- * correlation time enters it.
- *
- * When is a trajectory at rest? PROBES trajectories are looked at at t_k = t_0 2^k. Test functions of the coordinates
- * (themselves, squares, tanh, cosines, products of neighbours) are compared from one time to the next. It is quiet where
- * their means stay within CALM errors of the change, and the correlation of each, over the paths, between both times is
- * below FORGOTTEN: in a short time nothing changes either, and paths that do not leave their wells never forget. The first of
- * QUIET quiet times after one another is the time of rest t_k. A slow mode that falls to 0.1 between t_k and 2 t_k and changes by
- * less than CALM/sqrt(PROBES) is below 1e-4 at WAIT t_k, where averages begin. They go on for as long; the
- * estimator compares the first half of the ends with the second (lag_estimator.c) and claims what differs. Trajectories
- * that are not quiet after MOST_DOUBLINGS, or are lost, have no stationary density that could be told.
+ * With f and G that do not depend on time, for a stationary density u and every T (lag_frame.c),
+ *     u(x) = E[ h(X_{T-L}, L) + int_0^L R(X_{T-r}, r) dr ].
+ * Each trajectory is averaged over ENDS ends; the error is that of whole trajectories, which are
+ * independent. PROBES trajectories are looked at at t_k = t_0 2^k. A time is quiet where the means
+ * of test functions stay within CALM errors of the change, and the correlation of each between both
+ * times is below FORGOTTEN; the first of QUIET quiet times is the time of rest, and averages begin
+ * at WAIT times it. The estimator compares the first half of the ends with the second
+ * (lag_estimator.c). What is not quiet after MOST_DOUBLINGS is refused.
  * A number to reproduce: f = (p, -q - p/2), noise 0.7 on p: exp(-H/0.49)/Z, H = (p^2 + q^2)/2. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -50,7 +44,8 @@ typedef struct probe {
     hb_workspace work;
 } probe;
 
-/* ---- rest ---------------------------------------------------------------------------------------- */
+/* ---- rest
+ * ---------------------------------------------------------------------------------------- */
 
 static hb_status make_group(void *user, size_t index, int thread)
 {
@@ -107,7 +102,7 @@ static int measure(probe *p, size_t k)
     return 1;
 }
 
-/* What one function does from time k to the next: its change in errors, and the correlation of both over the paths. */
+/* From time k to the next: a function's change in errors, and its correlation over the paths. */
 static void follow_function(const probe *p, size_t k, size_t q, double *change, double *correlation)
 {
     double n = 0, sum = 0, squares = 0, a1 = 0, b1 = 0, aa = 0, bb = 0, ab = 0;
@@ -165,7 +160,7 @@ static int find_rest(probe *p, size_t n, double *rest)
     return 1;
 }
 
-/* Times are added until there is rest; trajectories are made anew with them, which costs as much again. */
+/* Times are added until there is rest; trajectories are made anew with them. */
 static hb_status probe_rest(const hb_lag_task *task, double first, double *rest)
 {
     probe p = {0};
@@ -189,7 +184,8 @@ static hb_status probe_rest(const hb_lag_task *task, double first, double *rest)
     return HB_OK;
 }
 
-/* ---- the call ------------------------------------------------------------------------------------ */
+/* ---- the call
+ * ------------------------------------------------------------------------------------ */
 
 hb_status hb_lag_stationary(hb_context *context, const hb_problem *problem,
                             const hb_sampling_settings *settings, size_t n, const double *points,

@@ -1,10 +1,12 @@
-/* A cell list: particles counted into the cells of a lattice over the first one to three coordinates and
- * stored cell by cell (R. W. Hockney, J. W. Eastwood, Computer Simulation Using Particles, 1981).
+/* A cell list: particles counted into the cells of a lattice over the first one to three
+ * coordinates and stored cell by cell (R. W. Hockney, J. W. Eastwood, Computer Simulation Using
+ * Particles, 1981).
  *
- * The lattice spans the 2nd to the 98th percentile of a part of the particles, widened by half of that,
- * so that single far ones do not stretch it; what is outside is in the outermost cells. The map from a
- * coordinate to its cell never falls, so the cells of low and high hold everything between. There are
- * about four particles per cell. The last axis runs fastest: a row of cells is one run of particles. */
+ * The lattice spans the 2nd to the 98th percentile of a part of the particles, widened by half of
+ * that, so that single far ones do not stretch it; what is outside is in the outermost cells. The
+ * map from a coordinate to its cell never falls, so the cells of low and high hold everything
+ * between. There are about four particles per cell. The last axis runs fastest: a row of cells is
+ * one run of particles. */
 #include "particle/cell_list.h"
 #include "base/linear_algebra.h"
 

@@ -1,15 +1,15 @@
 /* Which rules compete, and at which times trajectories are looked at (docs/particles.md).
  *
- *     linear drift        the whole lag tau: its frame is exact, nothing is left to correct; half of it, a quarter, ... where
- *                         rates differ so much that the frame loses its digits
- *     other drifts        fixed lags tau/2^k, k = 0 .. 6, and, where the drift is smooth, heat balls of lift 8 that
- *                         span 0.9, 0.45 and 0.225 of tau, each with a coarser rule in time beside it
- *     radius or lift set  the ball alone; radius r means that it spans r^2/(4 pi)
- *     user's trajectories the fixed lags nearest to T/2^k among their times, T = tau - their first time
- * Lags go on beyond k = 6 while, at one of the points, |A| tau/2^k is above 1/2 or the drift differs from its
- * linear part by more than 1/(2 w) within 3 w, w = sqrt(2 tau/2^k) being the width of the kernel: a drift that
- * changes within a short distance needs a short lag.
- * Above four dimensions fewer nodes are used: the kernel at a short lag s varies as s^(1 - d/2). */
+ *     linear drift     the whole lag tau, nothing is left to correct; half of it, a quarter, ...
+ *                      where rates differ so much that the frame loses its digits
+ *     other drifts     fixed lags tau/2^k, k = 0 .. 6, and, where the drift is smooth, heat balls
+ *                      of lift 8 that span 0.9, 0.45 and 0.225 of tau
+ *     radius or lift   the ball alone; radius r means that it spans r^2/(4 pi)
+ *     given paths      the fixed lags nearest to T/2^k among their times, T = tau - the first
+ * Lags go on beyond k = 6 while, at one of the points, |A| tau/2^k is above 1/2 or the drift
+ * differs from its linear part by more than 1/(2 w) within 3 w, w = sqrt(2 tau/2^k) being the width
+ * of the kernel: a drift that changes within a short distance needs a short lag. Above four
+ * dimensions fewer nodes are used: the kernel at a short lag s varies as s^(1 - d/2). */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "particle/particle_pilot.h"
@@ -22,8 +22,8 @@
 
 enum { LAGS = 7, MOST_HALVINGS = 24, USUAL_LIFT = 8, LEAST_LIFT = 3, MOST_LIFT = 64 };
 
-/* Nodes of the rule and of the coarser one: in sqrt(s) for 1 to HB_ROOT_DIM dimensions; in s, of lag tau/2^k,
- * for up to HB_HIGH_DIM dimensions and above. */
+/* Nodes of the rule and of the coarser one: in sqrt(s) for 1 to HB_ROOT_DIM dimensions; in s, of
+ * lag tau/2^k, for up to HB_HIGH_DIM dimensions and above. */
 static const int ROOT_NODES[HB_ROOT_DIM][2] = {{16, 10}, {16, 10}, {7, 4}, {5, 3}};
 static const int NODES[2][LAGS][2] = {{{12, 8}, {10, 7}, {9, 6}, {7, 5}, {6, 4}, {6, 4}, {6, 4}},
                                       {{6, 4}, {5, 3}, {4, 3}, {4, 2}, {3, 2}, {3, 2}, {3, 2}}};
@@ -56,7 +56,7 @@ enum { PLACES = 8 };
 
 static const double PLACE[PLACES] = {-3, -2, -1, -0.5, 0.5, 1, 2, 3};
 
-/* The largest |F - b - A(x - x0)| at x0 + PLACE w along each axis; work: (PLACES d, d) three times. */
+/* The largest |F - b - A(x - x0)| at x0 + PLACE w along each axis; work: (3, PLACES d, d). */
 static hb_status rest_within(const hb_particle_task *task, const double *x0, const double *b,
                              const double *A, double w, double *work, double *out)
 {
@@ -120,7 +120,7 @@ static hb_status halvings_needed(const hb_particle_task *task, int *out)
     return status;
 }
 
-/* The longest lag: rules in time must not reach back to a pulse, which none of their nodes may see. */
+/* The longest lag: rules in time must not reach back to a pulse, which their nodes may not see. */
 static double reach_of(const hb_particle_task *task)
 {
     return task->tau - hb_cuts_before(hb_problem_cuts(task->problem), task->tau);
@@ -137,8 +137,8 @@ static hb_status add_lags(const hb_particle_task *task, hb_particle_rules *out)
     return HB_OK;
 }
 
-/* The whole lag, its kernel averaged over the initial density, which must be smooth: where the kernel is so
- * narrow that draws of that density hardly come near. */
+/* The whole lag, its kernel averaged over the initial density, which must be smooth: where the
+ * kernel is so narrow that draws of that density hardly come near. */
 static hb_status add_start(const hb_particle_task *task, hb_particle_rules *out)
 {
     const size_t d = task->dim;

@@ -1,6 +1,6 @@
-/* A swarm: trajectories are made batch by batch, on any thread, then sorted time by time into cell lists.
- * Both are tasks by index, so the number of threads changes no bit. A trajectory is lost when it, or
- * its drift, is not finite at one of the times. */
+/* A swarm: trajectories are made batch by batch, on any thread, then sorted time by time into cell
+ * lists. Both are tasks by index, so the number of threads changes no bit. A trajectory is lost
+ * when it, or its drift, is not finite at one of the times. */
 #include "particle/particle_ensemble.h"
 #include "base/context.h"
 #include "base/team_tasks.h"
@@ -76,7 +76,8 @@ hb_status hb_ensemble_create(hb_context *context, const hb_path_plan *plan,
     return status;
 }
 
-/* ---- filling ------------------------------------------------------------------------------------- */
+/* ---- filling
+ * ------------------------------------------------------------------------------------- */
 
 static void copy_given(const hb_ensemble *ensemble, size_t first, size_t n, size_t stride,
                        double *x)
@@ -126,8 +127,8 @@ static double count_lost(const hb_ensemble *ensemble, size_t offset)
     return lost;
 }
 
-/* Batches that are made together: a drift is asked for at many points at once, which matters most where it
- * is a function of the user. A function of the batch alone, so that threads change nothing. */
+/* Batches that are made together: a drift of the user is asked for at many points at once. A
+ * function of the batch alone, so that threads change nothing. */
 static size_t group_of(const hb_ensemble *ensemble)
 {
     return ensemble->batch_size < TOGETHER ? TOGETHER / ensemble->batch_size : 1;

@@ -1,4 +1,4 @@
-/* particle/particle_ensemble.h: batches of whole trajectories at the times that kernels look at, sorted. */
+/* particle/particle_ensemble.h: batches of whole trajectories at the times of kernels, sorted. */
 #ifndef HB_PARTICLE_PARTICLE_ENSEMBLE_H
 #define HB_PARTICLE_PARTICLE_ENSEMBLE_H
 

@@ -1,11 +1,14 @@
-/* Forward particles: density and score at points from trajectories of the SDE, without smoothing bias.
+/* Forward particles: density and score at points from trajectories of the SDE, without smoothing
+ * bias.
  *
- * At creation a pilot chooses a kernel for each point and the step of the trajectories (particle_pilot.c).
- * Round k then makes trajectories k N .. k N + N-1 at the times that the chosen kernels look at, in 128
- * batches; each batch gives each point one value of u and of grad u, which the tally counts as one unit, so
- * that snapshots of one trajectory, and kernels that overlap, need no further care. The round goes in parts
- * that fit in memory and is forgotten. docs/particles.md derives everything.
- * Must reproduce: Brownian motion from a point has u = (4 pi tau)^(-d/2) at that point, without error. */
+ * At creation a pilot chooses a kernel for each point and the step of the trajectories
+ * (particle_pilot.c). Round k then makes trajectories k N .. k N + N-1 at the times that the chosen
+ * kernels look at, in 128 batches; each batch gives each point one value of u and of grad u, which
+ * the tally counts as one unit, so that snapshots of one trajectory, and kernels that overlap, need
+ * no further care. The round goes in parts that fit in memory and is forgotten. docs/particles.md
+ * derives everything.
+ * Must reproduce: Brownian motion from a point has u = (4 pi tau)^(-d/2) at that point, without
+ * error. */
 #include "particle/particle_estimator.h"
 #include "base/context.h"
 #include "base/team_tasks.h"
@@ -64,7 +67,8 @@ static void destroy(void *self)
     hb_release(context, p);
 }
 
-/* ---- rounds -------------------------------------------------------------------------------------- */
+/* ---- rounds
+ * -------------------------------------------------------------------------------------- */
 
 static hb_status add_point(void *user, size_t i, int thread)
 {
@@ -122,8 +126,8 @@ static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, d
     return HB_OK;
 }
 
-/* Trajectories in a batch of the watch, a quarter as many: as many batches as a round has, so that the index of a
- * tail is told from as many units. */
+/* Trajectories in a batch of the watch, a quarter as many: as many batches as a round has, so that
+ * the index of a tail is told from as many units. */
 static size_t diagnostic_batch(const particles *p)
 {
     return (p->batch_size + DIAGNOSTIC_PART - 1) / DIAGNOSTIC_PART;
@@ -141,7 +145,8 @@ static hb_status diagnostic_round(void *self, uint64_t k, const unsigned char *w
     return status;
 }
 
-/* ---- what is refused ----------------------------------------------------------------------------- */
+/* ---- what is refused
+ * ----------------------------------------------------------------------------- */
 
 static hb_status check_settings(hb_context *context, const hb_problem *problem, double tau,
                                 const hb_sampling_settings *s)
@@ -171,10 +176,11 @@ static hb_status convert_times(hb_context *context, const hb_problem *problem, d
     return HB_OK;
 }
 
-/* ---- creation ------------------------------------------------------------------------------------ */
+/* ---- creation
+ * ------------------------------------------------------------------------------------ */
 
-/* Trajectories that the step is chosen for: what is asked for, in powers of 4 from 2^17 on, so that a
- * run that goes on with a few more has the same step. */
+/* Trajectories that the step is chosen for: what is asked for, in powers of 4 from 2^17 on, so that
+ * a run that goes on with a few more has the same step. */
 static double nominal_samples(uint64_t samples)
 {
     double nominal = 0x1p17;
@@ -285,7 +291,7 @@ static int is_same_rule(const hb_particle_rule *a, const hb_particle_rule *b)
     return a->lag == b->lag && a->lift == b->lift && a->from_start == b->from_start;
 }
 
-/* "fixed lag tau (3 points), fixed lag 0.25 tau (12 points), ...". The rules of one lag are neighbours. */
+/* "fixed lag tau (3 points), fixed lag 0.25 tau (12 points)". Rules of one lag are neighbours. */
 static void note_winners(const particles *p, char *note, size_t limit)
 {
     for (int r = 0; r < p->rules.n; r++) {

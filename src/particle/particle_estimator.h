@@ -1,4 +1,4 @@
-/* particle/particle_estimator.h: trajectories, and kernels behind points, as an estimator that adds rounds to tallies. */
+/* particle/particle_estimator.h: trajectories, and kernels behind points, as an estimator. */
 #ifndef HB_PARTICLE_PARTICLE_ESTIMATOR_H
 #define HB_PARTICLE_PARTICLE_ESTIMATOR_H
 

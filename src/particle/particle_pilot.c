@@ -1,19 +1,17 @@
-/* The pilot: kernels compete for each point, and the step of Heun's scheme is found (docs/particles.md).
+/* The pilot run: kernels compete for each point, and the step of Heun's scheme is found
+ * (docs/particles.md).
  *
- * On draws that the estimate does not use, each rule gives at each point the relative error e of the
- * density and the errors e_k of the score. The rule with the least
- *     (e^2 + sum_k e_k^2/R) cost,   R = sum_k 1/Var(X_k),  cost = steps/points + particles looked at
- * wins; R is the mean square of a Gaussian's score, and cost is per trajectory. e and e_k are what the
- * estimate will have: chance falls with the number of its trajectories, the difference between a rule in time
- * and its coarser partner (accumulator_bias.c) does not. A rule whose error is in doubt loses against one whose is
- * not; and a rule needs 3 + |A| T nodes on the lag T. The estimate looks at both rules in time again, on all
- * its trajectories, and claims what they differ by.
- *
- * The step: trajectories with steps h and 2h and the same noise give, with weak order 2, the bias of h as a
- * third of the difference D. h is halved until (|D| + its error)/3 is below TOLERATED standard errors of
- * the estimate, in root mean square over density and score at up to MOST_CHECKED points, and below 3 of those
- * at each, or MOST_STEPS is reached. What is left is a part of the claimed errors: with D/(2^p - 1) in place of
- * D/3 where the drift kinks (p = 3/2) or jumps (p = 1/2). */
+ * On draws that the estimate does not use, each rule gives at each point the relative error e of
+ * the density and the errors e_k of the score. The rule with the least
+ *     (e^2 + sum_k e_k^2/R) cost, R = sum_k 1/Var(X_k), cost = steps/points + particles looked at
+ * wins; chance falls with the trajectories of the estimate, the difference between a rule in time
+ * and its coarser partner (accumulator_bias.c) does not. A flagged rule loses; a rule needs 3 + |A|
+ * T nodes on the lag T. Trajectories with steps h and 2h and the same noise give the bias of h as a
+ * third of the difference D. h is halved until (|D| + its error)/3 is below TOLERATED standard
+ * errors of the estimate in root mean square, and below 3 of those at each point, or MOST_STEPS is
+ * reached; what is left is a part of the reported errors, with D/(2^p - 1) where the drift kinks
+ * (p = 3/2) or jumps (p = 1/2).
+ * Must reproduce: a linear drift, whose steps are exact, needs no step. */
 #include "particle/particle_pilot.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -65,7 +63,8 @@ hb_status hb_pilot_start(const hb_particle_task *task, hb_context *alone, size_t
                            units, START_DRAWS, out, work);
 }
 
-/* ---- the competition ----------------------------------------------------------------------------- */
+/* ---- the competition
+ * ----------------------------------------------------------------------------- */
 
 typedef struct contest {
     const hb_particle_task *task;
@@ -147,8 +146,8 @@ static double beyond_chance(size_t n, size_t stride, const double *values)
     return fmax(mean * mean - pow(SIGNIFICANT * error, 2), 0);
 }
 
-/* Of the density, relative, and of the score (in units of its size), squared and added: what the differences
- * between the two rules show. means[1] holds them, and is spoiled. */
+/* Of the density, relative, and of the score (in units of its size), squared and added: what the
+ * differences between the two rules show. means[1] holds them, and is spoiled. */
 static double rule_error(const contest *c, entry *e, double density, const double *score)
 {
     const size_t d = c->task->dim, units = c->ensemble->filled;
@@ -203,7 +202,7 @@ static int nodes_of_correction(const hb_particle_rule *rule)
     return count;
 }
 
-/* A rule that has too few nodes is not trusted, nor one from which the coarser one differs by much. */
+/* Neither a rule with too few nodes is trusted, nor one that differs much from the coarser one. */
 static void look_at_nodes(const contest *c, const hb_particle_rule *rule, entry *e)
 {
     if (!e->kernel.corrected) return;
@@ -261,7 +260,7 @@ static int pass_on(void *user, const char *what, double done, double total)
     return hb_progress(user, "pilot", 0, 1) != HB_OK;
 }
 
-/* What a node that is not seen would add to the spread that the estimate will have; score: with its error. */
+/* What an unseen node would add to the spread of the estimate; score: with its error. */
 static hb_status find_unseen(const contest *c, hb_context *alone, size_t point, const entry *e,
                              const double *score, double *work)
 {
@@ -371,7 +370,8 @@ hb_status hb_pilot_compete(const hb_particle_task *task, hb_particle_rules *rule
     return hb_pilot_times(task, used, rules);
 }
 
-/* ---- the step ------------------------------------------------------------------------------------ */
+/* ---- the step
+ * ------------------------------------------------------------------------------------ */
 
 typedef struct step_check {
     const hb_particle_task *task;
@@ -390,8 +390,8 @@ static double bias_of_step(double difference, double error)
     return (fabs(difference) + error) / 3;
 }
 
-/* The biases of the density, relative, and of the score, into known (1 + d); returns their root mean square
- * over the expected errors. b of both means is spoiled. */
+/* The biases of the density, relative, and of the score, into known (1 + d); returns their root
+ * mean square over the expected errors. b of both means is spoiled. */
 static double bias_ratio(const step_check *c, const hb_answer *answer, const double *score,
                          const double *score_se, const hb_kernel_means *fine,
                          const hb_kernel_means *coarse, double *known)
@@ -448,8 +448,8 @@ static hb_status check_point(void *user, size_t index, int thread)
     return HB_OK;
 }
 
-/* The root mean square over the points, or a third of the largest if that is more: the differences are
- * noisy, and the largest of many is mostly noise. */
+/* The root mean square over the points, or a third of the largest if that is more: the differences
+ * are noisy, and the largest of many is mostly noise. */
 static double overall(size_t n, const double *ratio)
 {
     double squares = 0, largest = 0;
@@ -461,8 +461,7 @@ static double overall(size_t n, const double *ratio)
 }
 
 /* Whether a part of the drift whose place depends on x and t passes the trajectories within a
- * PASSING-th of the time, and
- * moves them: kernels over a lag miss it, whatever the step. */
+ * PASSING-th of the time, and moves them: kernels over a lag miss it, whatever the step. */
 enum { PASSING = 128 };
 static const double MOST_PASSING = 0.5;
 
@@ -482,7 +481,7 @@ static hb_status look_for_passing(const hb_ensemble *ensemble, double end, doubl
     return HB_OK;
 }
 
-/* What steps may jump over, at up to LOOKS places of the trajectories; 16 times as many once something was found. */
+/* What steps may jump over, at up to LOOKS positions; at 16 times as many once one was found. */
 static hb_status look_beyond(const hb_ensemble *ensemble, double step, double *hidden)
 {
     const size_t n_times = ensemble->plan.n_times;

@@ -1,5 +1,4 @@
-/* particle/particle_pilot.h: choosing, on draws of its own, the kernel of each point and the step of the
- * trajectories. */
+/* particle/particle_pilot.h: the pilot run chooses the kernel of each point and the step. */
 #ifndef HB_PARTICLE_PARTICLE_PILOT_H
 #define HB_PARTICLE_PARTICLE_PILOT_H
 
@@ -42,8 +41,8 @@ hb_status hb_pilot_rules(const hb_particle_task *task, const hb_sampling_setting
 hb_status hb_pilot_times(const hb_particle_task *task, const unsigned char *used,
                          hb_particle_rules *rules);
 
-/* The kernel of each point, kernels[n], which rule won, winner[n], and what trajectories that are too rare may
- * change, unseen[n][1 + dim]. The times of rules are then those of the winners alone, and kernels look there. */
+/* kernels[n], which rule won, winner[n], and what too rare trajectories may change,
+ * unseen[n][1 + dim]. The times of rules are then those of the winners alone. */
 hb_status hb_pilot_compete(const hb_particle_task *task, hb_particle_rules *rules, double step,
                            hb_particle_kernel *kernels, int *winner, double *unseen);
 
@@ -53,12 +52,11 @@ hb_status hb_pilot_step(const hb_particle_task *task, const hb_particle_rules *r
                         const hb_particle_kernel *kernels, double *step, double *bias,
                         double *known);
 
-/* Puts the differences between the rule, means[0], and the coarser one, means[1], which they replace, into a
- * tally. */
+/* Differences between the rule, means[0], and the coarser one, means[1], which they replace. */
 void hb_pilot_differ(size_t d, int lift, size_t units, hb_kernel_means means[2], double *sums);
 
-/* hb_kernel_start for batches first .. first+units-1, if the kernel is from_start; *start: out, or NULL if it is
- * not. work: hb_pilot_start_work doubles. */
+/* hb_kernel_start for batches first .. first+units-1, if the kernel is from_start; *start: out, or
+ * NULL if it is not. work: hb_pilot_start_work doubles. */
 hb_status hb_pilot_start(const hb_particle_task *task, hb_context *alone, size_t point,
                          const hb_particle_kernel *kernel, uint64_t seed, uint64_t first,
                          size_t units, const hb_kernel_means *out, const hb_kernel_means **start,

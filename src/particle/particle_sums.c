@@ -1,9 +1,11 @@
-/* Sums of the kernels of particle_kernel.c over the particles near a point; its symbols are used here.
+/* Sums of the kernels of particle_kernel.c over the particles near a point; its symbols are used
+ * here.
  *
- * Gradients of the fixed lag are summed in whitened coordinates, eta q and (phi - (phi.eta) eta) q, and turned
- * back by (L^-1 E)' once per batch. Particles come from a cell list in runs; what is beyond the node's reach
- * is left out. All values are divided by e^log_scale, so that a density of 1e-300 is summed with numbers
- * near 1. Must reproduce: F = 0, one particle at x0, lag T, d = 1: a = (4 pi T)^(-1/2), b = 0. */
+ * Gradients of the fixed lag are summed in whitened coordinates, eta q and (phi - (phi.eta) eta) q,
+ * and turned back by (L^-1 E)' once per batch. Particles come from a cell list in runs; what is
+ * beyond the node's reach is left out. All values are divided by e^log_scale, so that a density of
+ * 1e-300 is summed with numbers near 1. Must reproduce: F = 0, one particle at x0, lag T, d = 1:
+ * a = (4 pi T)^(-1/2), b = 0. */
 #include "base/linear_algebra.h"
 #include "particle/particle_kernel.h"
 
@@ -61,8 +63,8 @@ static inline double rest_of_drift(const hb_particle_anchor *anchor, const hb_pa
     return along;
 }
 
-/* Adds q and q eta, or with the correction -(phi.eta) q and (phi - (phi.eta) eta) q. d is a constant
- * where this is called for few dimensions, so that the loops above unroll. */
+/* Adds q and q eta, or with the correction -(phi.eta) q and (phi - (phi.eta) eta) q. d is a
+ * constant where this is called for few dimensions, so that the loops above unroll. */
 static inline void add_linear(visitor *v, hb_cell_run run, const size_t d, place at)
 {
     const hb_particle_node *node = v->node;

@@ -1,18 +1,16 @@
-/* What a kernel may owe to trajectories that are too rare to be seen.
+/* What trajectories that are too rare to be seen may change.
  *
- * The correction of a fixed lag looks, at each of its nodes, at trajectories near the point. In the tail hardly one
- * of N comes there. Then the kernel itself, at the longest lag, may have a small spread while parts of the correction
- * are 0 only because nobody came, and the spread that was seen says nothing about them. But what such a part would
- * vary by can be told: with c the node's correction at x in units of q, weight w, and u, S the pilot's density and score,
+ * In the tail hardly one of N trajectories comes near the point at a node of the correction: it is
+ * 0 only because nobody came, and the spread that was seen says nothing about it. What it would
+ * vary by can be told: with c the node's correction at x in units of q, weight w, and u, S the
+ * pilot's density and score,
  *     variance of its mean, relative      w^2 E[c^2 q]/(N u),
  *     trajectories that count at the node  N u/E[q],
- * E over where a trajectory that ends at the point is at that lag: in the frame eta ~ N(m, I), where m follows from
- * S = (L^-1 E)' m, which is exact for Gaussian densities and linear drifts but for the unit covariance. DRAWS places are
- * enough: a factor of two matters little. The variances are added over the nodes at which fewer than SEEN trajectories
- * count; what they exceed the pilot's spread by is a part of the claimed error (particle_pilot.c).
- * The same for r_k = (L^-1 E)'(phi - (phi.eta) eta) - S c and the score. Heat balls are left out: they look at wide lags
- * with most of their weight.
- * Must reproduce: a linear drift owes nothing, c = 0. */
+ * E over eta ~ N(m, I), S = (L^-1 E)' m, exact for Gaussian densities and linear drifts but for the
+ * covariance. The variances are added over the nodes at which fewer than SEEN trajectories count;
+ * for the score likewise with r_k = (L^-1 E)'(phi - (phi.eta) eta) - S c. Heat balls, which look at
+ * wide lags, are left out.
+ * Must reproduce: a linear drift adds nothing, c = 0. */
 #include "particle/particle_unseen.h"
 #include "base/context.h"
 #include "random/streams.h"

@@ -1,16 +1,14 @@
 /* Are trajectories of the user those of the problem?
  *
- * From the place X of a path at one of its times the model is simulated to the next time, in SUBSTEPS steps of
- * Heun's scheme (or exactly, for a linear drift): Y. If the path follows the model, its own next place X' and Y
- * have the same law given X. So with r = X' - Y, and w = (X'-X)^2 - (Y-X)^2, axis by axis,
+ * From X, a path at one of its times, the model is simulated to the next time: Y. If the path
+ * follows the model, its own next position X' and Y have the same distribution given X. So with
+ * r = X' - Y, w = (X'-X)^2 - (Y-X)^2,
  *     E[r psi(X)] = 0  for psi = 1, each coordinate (centred), tanh of it, the drift;     E[w] = 0.
- * Sums over all paths and intervals of terms that are uncorrelated have the variance of the sum of their
- * squares; Z is the sum over its root, standard normal when all is well. The p-value of the largest of m is
- * m erfc(|Z|/sqrt 2), at most 1. Paths are refused when it is below LEAST_P and the mismatch matters: the
- * variance of increments is off by more than LEAST_NOISE, or the drift's mismatch has moved the paths by more
- * than LEAST_DRIFT deviations. A smaller mismatch that is no chance, as that of paths which were made with
- * long steps, is added to the claimed errors.
- * Must reproduce: paths with twice the noise have a ratio of 4. */
+ * Z, a sum over the root of the sum of squares, is standard normal when all is well; the p-value of
+ * the largest of m is m erfc(|Z|/sqrt 2). Paths are refused when it is below LEAST_P and the
+ * variance of increments is off by more than LEAST_NOISE, or the drift's mismatch has moved the
+ * paths by more than LEAST_DRIFT deviations; a smaller mismatch is added to the reported errors.
+ * Must reproduce: twice the noise has a ratio of 4. */
 #include "particle/path_check.h"
 #include "base/context.h"
 
@@ -71,7 +69,7 @@ static void measure_ends(comparison *c)
     }
 }
 
-/* psi of one place: 1, coordinates, their tanh, the drift's own component (axis) and its square root size. */
+/* psi at x: 1, coordinates, their tanh, the drift's own component and a tenth of it. */
 static void test_functions(comparison *c, const double *x, const double *F, size_t axis)
 {
     double *psi = c->psi;
@@ -169,7 +167,7 @@ static void judge(const comparison *c, hb_path_verdict *out)
                 (out->p_drift < LEAST_P ? 2 * out->drift : 0);
 }
 
-/* The drift first: its mismatch shows in the squares too, while that of the noise does not show in the means. */
+/* The drift first: its mismatch shows in the squares, that of the noise not in the means. */
 static hb_status refuse(hb_context *context, const hb_path_verdict *v)
 {
     HB_CHECK(context, !(v->p_drift < LEAST_P && v->drift > LEAST_DRIFT), HB_ERROR_ARGUMENT,

@@ -11,7 +11,7 @@ typedef struct hb_path_verdict {
     double flag;  /* relative error of a density that a mismatch which is no chance stands for */
 } hb_path_verdict;
 
-/* Compares increments with those of the model from the same places; refuses paths that are of another one. */
+/* Compares increments with the model's from the same positions; refuses paths of another model. */
 hb_status hb_path_check(hb_context *context, const hb_problem *problem, const hb_given_paths *given,
                         uint64_t seed, const hb_linear_drift *linear, hb_path_verdict *out);
 

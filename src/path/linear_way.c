@@ -1,23 +1,16 @@
-/* Linear drifts: the Gaussian of the whole way, by one exponential and Gauss's quadrature.
+/* Linear drifts: the Gaussian of the whole path, by one exponential and Gauss's quadrature.
  *
- * f(x,t) = c(t) + A(t) x with noise g(t), r = g^2/2. Along s, the lag t = T - s (flow 1, the walk backward)
- * or the time t = s (flow -1, forward), with B = flow A and b = flow c,
- *     x' = E x + n + noise of covariance C:   E' = -B E,   n' = -B n - b,   C' = 2 r I - B C - C B',
- *     w' = tr A,    from E = 1 and zeros.
- * Working in t instead of tau keeps A constant under a noise schedule. Over a panel of length h, with
- * P(s) the way from s to the panel's end, P' = P B, P(h) = 1,
- *     E = P(0),    n = -int P b ds,    C = 2 int r P P' ds,    w = int tr A ds,
- * by Gauss's rule with NODES nodes. P at the nodes is a Taylor series where A is constant, the same for all
- * panels of one length; else Picard's iteration P_j = 1 - h sum_k W_jk P_k B_k, W_jk the integral of node k's
- * Lagrange polynomial from node j to the end, which gains a factor |B|h/k in its k-th round. Panels are
- * joined by
+ * f(x,t) = c(t) + A(t) x with noise g(t), r = g^2/2. Along s, the lag t = T - s (flow 1, backward)
+ * or the time t = s (flow -1), with B = flow A and b = flow c, x' = E x + n + noise of covariance
+ * C. Over a panel of length h, P(s) the propagator from s to the panel's end, P' = P B, P(h) = 1,
+ *     E = P(0),    n = -int P b ds,    C = 2 int r P P' ds,    w = int tr A ds
+ * by Gauss's rule; P at the nodes is a Taylor series where A is constant, else by collocation.
+ * Panels join as
  *     E = E2 E1,    n = E2 n1 + n2,    C = E2 C1 E2' + C2,    w = w1 + w2.
- * A panel is halved until whole and halves agree to AGREEMENT, and it is no longer than pieces between cuts around
- * narrow pulses in t (problem/time_cuts.h) that it holds. The halves make up `fine`, the wholes `rough`.
- * Where nothing depends on t, the doubling of base/linear_algebra.c takes the whole way at once, and its thirds.
- * A noise that is a matrix G(t) (problem/noise.h) has G G' in the place of 2 r I, and then t is tau:
- *     C = int P G G' P' ds,
- * each node's share as (P G)(P G)', so that C is positive also where it is nearly singular.
+ * A panel is halved until whole and halves agree to AGREEMENT, and is no longer than pieces between
+ * cuts (time_cuts.h); halves make up `fine`, wholes `rough`. Where nothing depends on t, the
+ * doubling of base/linear_algebra.c takes the whole path at once, and its thirds. A matrix G(t) has
+ * G G' for 2 r I, and t is tau.
  * A number to reproduce: F = -x over tau = 0.5 backward: E = e^0.5, C = e - 1, w = -0.5. */
 #include "path/linear_way.h"
 #include "ball/quadrature.h"
@@ -75,7 +68,8 @@ typedef struct linear_way {
     double *fine, *rough;
 } linear_way;
 
-/* ---- matrices ------------------------------------------------------------------------------------ */
+/* ---- matrices
+ * ------------------------------------------------------------------------------------ */
 
 static double largest(size_t n, const double *a)
 {
@@ -91,7 +85,8 @@ static hb_status square(hb_context *context, size_t d, const double *a, double *
     return hb_matrix_product(context, d, 1, a, work, out);
 }
 
-/* ---- one panel ----------------------------------------------------------------------------------- */
+/* ---- one panel
+ * ----------------------------------------------------------------------------------- */
 
 /* P_j = e^{-B h (1 - node_j)} and E = e^{-B h}. */
 static hb_status taylor(linear_way *w, double h, const panel_powers *p)
@@ -111,7 +106,7 @@ static hb_status taylor(linear_way *w, double h, const panel_powers *p)
     return HB_OK;
 }
 
-/* P at the nodes from B at the nodes; E = 1 - h sum_k w_k P_k B_k. PP is scratch until it is filled. */
+/* P at the nodes from B at the nodes; E = 1 - h sum_k w_k P_k B_k. PP is scratch. */
 static hb_status picard(linear_way *w, double h, const panel_powers *p)
 {
     const size_t d = w->d, dd = d * d;
@@ -265,7 +260,8 @@ static void begin(size_t d, double *total)
     hb_matrix_diagonal(d, 1, total);
 }
 
-/* ---- all panels ---------------------------------------------------------------------------------- */
+/* ---- all panels
+ * ---------------------------------------------------------------------------------- */
 
 static double largest_gap(size_t n, const double *a, const double *b)
 {
@@ -366,10 +362,11 @@ static hb_status constant_way(linear_way *w, int parts, double *panel, double *t
     return HB_OK;
 }
 
-/* ---- the call ------------------------------------------------------------------------------------ */
+/* ---- the call
+ * ------------------------------------------------------------------------------------ */
 
-/* t with tau(t) = tau, to rounding: the problem's own time where it is that one; else the inverse, which is
- * good to 1e-12, and a step of Newton. */
+/* t with tau(t) = tau, to rounding: the problem's own time where it is that one; else the inverse,
+ * which is good to 1e-12, and a step of Newton. */
 static hb_status find_time(linear_way *w, double tau)
 {
     const double own = hb_problem_time(w->problem);

@@ -1,22 +1,15 @@
 /* Trajectories of dX = F(X,tau) dtau + sqrt(2) dW.
  *
- * Linear F = c + A x with constant A: over a gap g the transition is Gaussian,
- *     X' = e^(Ag) X + K c + L xi,     K = int_0^g e^(Av) dv,   L L' = 2 int_0^g e^(Av) e^(A'v) dv,
- * with no error of time.
- * Otherwise Heun's scheme, which for additive noise has weak order 2 (P. E. Kloeden, E. Platen, Numerical
- * Solution of Stochastic Differential Equations, 1992, section 15.1):
+ * Linear F = c + A x with constant A: over a gap g, L L' = 2 int_0^g e^(Av) e^(A'v) dv,
+ *     X' = e^(Ag) X + K c + L xi,     K = int_0^g e^(Av) dv,     with no error of time.
+ * Otherwise Heun's scheme, of weak order 2 for additive noise (Kloeden, Platen, 1992, section
+ * 15.1):
  *     Y = X + h F(X,tau) + sqrt(2h) xi,     X' = X + (h/2) (F(X,tau) + F(Y,tau+h)) + sqrt(2h) xi.
- * Explicit steps explode where h |dF/dx| is large, as far out in a cubic drift. So each path has its own
- * step, plan->step/2^k with h l <= 1/2, where l = |F(Y) - F(X)|/|Y - X| was seen in the path's last step
- * (in the first one: along the drift). l is known before the noise of the step is drawn, so the step is
- * adapted and keeps the weak order. A path whose drift is not finite, or which takes more than
- * MOST_SWEEPS steps between two times, is lost.
- * Pairs: for the error of the step, the fine path takes two steps of h while the coarse one takes one of
- * 2h with the noise (xi_1 + xi_2)/sqrt(2); both share the division by the larger l.
- * A noise that is a matrix G(t) (problem/noise.h; tau = t) has sqrt(h/2) (G(t_1) xi_1 + G(t_2) xi_2) in the place
- * of sqrt(2h) xi, t_1 and t_2 the nodes of Gauss's rule in the step, xi of as many normals as G has columns: its
- * covariance is wrong by h^5 only, which twins would not show; a constant G has one xi. The order is the same.
- * Such paths are never made exactly.
+ * Each path has its own step plan->step/2^k with h l <= 1/2, l = |F(Y) - F(X)|/|Y - X| of its last
+ * step: known before the noise is drawn, so the order is kept. Coarse twins take one step of 2h
+ * with the same noise. A noise matrix G(t) has sqrt(h/2) (G(t_1) xi_1 + G(t_2) xi_2) for sqrt(2h)
+ * xi, t_1, t_2 Gauss's nodes in the step; a constant G has one xi. A path whose drift is not
+ * finite, or with too many steps, is lost.
  * Must reproduce: F = -x from X = 1, one step h without noise gives 1 - h + h^2/2. */
 #include "path/trajectories.h"
 #include "base/context.h"
@@ -51,7 +44,8 @@ static hb_status draw_initial(hb_context *context, const hb_path_plan *plan, uin
     return status;
 }
 
-/* ---- linear drifts ------------------------------------------------------------------------------- */
+/* ---- linear drifts
+ * ------------------------------------------------------------------------------- */
 
 hb_status hb_linear_drift_find(hb_context *context, const hb_problem *problem, hb_linear_drift *out)
 {
@@ -123,7 +117,8 @@ static void step_exactly(size_t d, size_t n, const double *transitions, const do
         }
 }
 
-/* ---- Heun's scheme ------------------------------------------------------------------------------- */
+/* ---- Heun's scheme
+ * ------------------------------------------------------------------------------- */
 
 /* What one call works with. The active paths are packed: row a belongs to path index[a]. */
 typedef struct stepper {
@@ -348,8 +343,8 @@ static hb_status sweep(stepper *s, double longest, double target)
     return HB_OK;
 }
 
-/* All paths from `start` to `target` in an even number of steps, that of a piece of the length `worth`; those that take too
- * many are lost. */
+/* All paths from `start` to `target` in an even number of steps, that of a piece of the length
+ * `worth`; those that take too many are lost. */
 static hb_status advance(stepper *s, double start, double target, double worth)
 {
     const double gap = target - start, pairs = ceil(worth / (2 * s->plan->step));

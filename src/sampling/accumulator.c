@@ -1,47 +1,22 @@
 /* Running moments of (a, b) over independent units, and the answer with its errors.
  *
- * u = E a, grad u = E b. With A, B_k the means over n units, s_aa, s_ab, s_bb their sample covariances:
+ * u = E a, grad u = E b. With A, B_k the means over n units, S = B_k/A, s_aa, s_ab, s_bb their
+ * covariances:
  *     density    A                  se  sqrt(s_aa/n);    e = se/A
  *     log        ln A + e^2/2       se  e                (the mean of ln A is ln u - e^2/2)
- *     score_k    S - (S s_aa - s_ab)/(n A^2), S = B_k/A       (the mean of S is too large by that)
- *                                   se  sqrt((s_bb - 2 S s_ab + S^2 s_aa)/n)/A
+ *     score_k    S - (S s_aa - s_ab)/(n A^2)   se sqrt((s_bb - 2 S s_ab + S^2 s_aa)/n)/A
  *     entropy    A ln A - A e^2/2   se  A sqrt((1 + ln A)^2 e^2 + e^4/2)
- * by the delta method; the last square root keeps its second order, which is all there is where
- * 1 + ln u = 0.
- *
- * s_aa is itself a guess, whose relative variance is (k - 1)/n for units of kurtosis k; so it is worth
- * nu = 2n/(k - 1) degrees of freedom (n for normal units), and errors are multiplied by
- *     1 + 1.21/nu + 1.44/nu^2,
- * Student's 97.5 % point over the normal one (Cornish and Fisher): then 1.96 errors hold the truth in
- * 95 % of all cases also where few units count.
- *
- * When is such an error believable? It is a guess from the units that were seen. It is not believed
- *     - with fewer than 30 effective units, (sum |a|)^2/sum a^2;
- *     - when the largest makes up more than a twentieth of all, or the tail index of the k = 32 largest |a|, by
- *       Hill's estimate with two of its errors 1/sqrt(k), is below 2: then there is no second moment;
- *     - when less than a third of the units, and fewer than 1000, are effective, and nu is below 30: an
- *       error that rests on a few of them;
- *     - when the mean is within two errors of 0: then its logarithm is not known;
- *     - when lost units could move the mean by more than half an error;
- *     - when more than half of sum |a| is from strays;
- *     - when a value is not finite;
- *     - when a rule in time and a coarser one differ, beyond noise, by more than a twentieth of the mean (of the
- *       score: by more than a fifth of it and three errors).
- * The score is a ratio of two means: it is not believed either when the first two rules fail for |b|.
- *
- * A rule that looks at the units of the mean selects means: those with a large unit are doubted, and those that
- * are left are too small. So the first three rules look at m other units, the watch, where there are any, `parts`
- * of which are worth one of the n that are averaged; n parts/m times as many draws are averaged. From m to n
- *     - the relative variance v of a unit becomes v/parts, so that n/(1 + v/parts) are effective, and k becomes
- *       3 + (k - 3)/parts;
- *     - the largest share falls as the root of the draws: so it is with the index 2, at which a tail begins to be
- *       doubted (the largest of n grows as n^(1/index)). With lighter tails this doubts a little more;
- *     - 1000 m/(n parts) effective units are enough for any nu: one large unit of the watch is rarely one of many;
- *     - the index of a is that of the 64 largest, but of no more than one unit in 16: other draws than
- *       those of the mean must show more of a tail, so it is told from more of them. For b it is that of 32 with three errors, which doubts as
- *       many of Van der Pol's scores as their own units do with two.
+ * by the delta method. s_aa is worth nu = 2n/(k - 1) degrees of freedom for units of kurtosis k, so
+ * errors are multiplied by 1 + 1.21/nu + 1.44/nu^2, Student's 97.5 % point over the normal one.
+ * Flags (accumulator.h) that look at the units of a mean select means: those with a large unit are
+ * flagged, and those that are left are too small. So flags of tails look at m other units, `parts`
+ * of which are worth one of the n that are averaged (docs/walks.md, "Flags do not select"):
+ *     - the relative variance v of a unit becomes v/parts, and k becomes 3 + (k - 3)/parts;
+ *     - the largest fraction falls as the root of the draws, as it does for the tail index 2;
+ *     - 1000 m/(n parts) effective units are enough for any nu.
  * B. M. Hill, Annals of Statistics 3 (1975).
- * Must reproduce: a = 1, 2, 3, 4 has mean 2.5 and se sqrt(5/12) = 0.6455, times 1.3925 for nu = 4. */
+ * Must reproduce: a = 1, 2, 3, 4 has mean 2.5 and se sqrt(5/12) = 0.6455, times 1.3925 for nu =
+ * 4. */
 #include "sampling/accumulator.h"
 #include "base/linear_algebra.h"
 #include "sampling/accumulator_bias.h"
@@ -50,8 +25,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Layout: units, lost, sum |a| of strays, sum a^3, sum a^4, sizes of a, sizes of b, the spread (spread.h),
- * then the differences of accumulator_bias.c. The sizes of a are sum |a|, sum a^2 and the largest |a|, rising; of b the same of its norm. */
+/* Layout: units, lost, sum |a| of strays, sum a^3, sum a^4, sizes of a, sizes of b, the spread
+ * (spread.h), then the differences of accumulator_bias.c. The sizes of a are sum |a|, sum a^2 and
+ * the largest |a|, rising; of b the same of its norm. */
 enum { ABSOLUTE, SQUARE, TOP, SIZES = TOP + HB_ACCUMULATOR_TOP };
 enum {
     UNITS,
@@ -177,7 +153,7 @@ static int is_finite(const double *sizes)
     return isfinite(sizes[ABSOLUTE]) && isfinite(sizes[SQUARE]);
 }
 
-/* Hill's estimate plus some of its errors; infinite when the largest values are alike, or no tail. */
+/* Hill's estimate plus some of its errors; infinite: the largest values are alike, or no tail. */
 static double tail_index(double units, const double *sizes, const hill *rule)
 {
     const int k = (int)fmin(rule->top, floor(units / rule->rare));
@@ -225,8 +201,8 @@ static hb_flag flag_of_sizes(const witness *w, const double *sizes, const hill *
     return tail_index(units, sizes, rule) < 2 ? HB_FLAG_HEAVY : HB_FLAG_NONE;
 }
 
-/* nu of n units, from units that are parts of them. Where a hardly varies, the fourth power of its spread is lost
- * in rounding, and so little is at stake that units are taken as normal. */
+/* nu of n units, from units that are parts of them. Where a hardly varies, the fourth power of its
+ * spread is lost in rounding, and so little is at stake that units are taken as normal. */
 static double freedom(const double *sums, double variance, double n, double parts)
 {
     const double m = sums[UNITS], A = sums[MEAN], square = sums[SIZES_A + SQUARE] / m;
@@ -276,7 +252,7 @@ static double known(double value)
     return isnan(value) ? NAN : value;
 }
 
-/* score[dim] and its error from the moments; scale turns sums of squares into variances of means. */
+/* score[dim] and its error; scale turns sums of squares into variances of means. */
 static void score_of(size_t d, const double *mean, const double *spread, double scale,
                      double *score, double *score_se)
 {
@@ -290,8 +266,7 @@ static void score_of(size_t d, const double *mean, const double *spread, double 
     }
 }
 
-/* Widens the errors of an answer by what differences between rules show; relative is that of chance alone
- * until here. */
+/* Widens errors by what differences between rules show; relative is of chance alone until here. */
 static void add_bias(size_t d, const double *sums, hb_answer *out, const double *score,
                      double *score_se)
 {

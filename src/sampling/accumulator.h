@@ -1,9 +1,9 @@
 /* sampling/accumulator.h: what sampling methods count at one point, and what follows from it.
  *
- * A unit is what is independent of all other units: a walk, or a batch of whole trajectories. Each unit
- * gives a (its value of u) and b[dim] (its value of grad u), both divided by e^log_scale, so that a
- * density of 1e-300 is counted with numbers near 1. A tally is a flat array of doubles: it is merged in
- * a fixed order, saved and restored as it is. */
+ * A unit is what is independent of all other units: a walk, or a batch of whole trajectories. Each
+ * unit gives a (its value of u) and b[dim] (its value of grad u), both divided by e^log_scale, so
+ * that a density of 1e-300 is counted with numbers near 1. A tally is a flat array of doubles: it
+ * is merged in a fixed order, saved and restored as it is. */
 #ifndef HB_SAMPLING_ACCUMULATOR_H
 #define HB_SAMPLING_ACCUMULATOR_H
 
@@ -17,14 +17,13 @@ size_t hb_accumulator_size(int dim); /* doubles */
 void hb_accumulator_clear(int dim, double *sums);
 /* Adds n units: a[n], b[n][dim]. */
 void hb_accumulator_add(int dim, double *sums, size_t n, const double *a, const double *b);
-/* Of the units that were added (with a = b = 0 or less), so many were lost: they left the domain of the
- * drift, or exploded. */
+/* So many of the units that were added were lost: they left the drift's domain, or exploded. */
 void hb_accumulator_lose(double *sums, double lost);
-/* Of sum |a|, so much is from strays: units whose value stands for places, by a closed form, that units do
- * not come to, so that what the drift does there was not seen. */
+/* Of sum |a|, so much is from strays: units whose value stands for places, by a closed form, that
+ * units do not come to, so that what the drift does there was not seen. */
 void hb_accumulator_outlier(double *sums, double size);
-/* n units gave these differences, da[n] and db[n][dim], between the rule in time that is used and a coarser
- * one: what they show beyond their noise is a part of the errors (accumulator_bias.c). */
+/* n units gave these differences, da[n] and db[n][dim], between the rule in time that is used and a
+ * coarser one: what they show beyond their noise is a part of the errors (accumulator_bias.c). */
 void hb_accumulator_differ(int dim, double *sums, size_t n, const double *da, const double *db);
 void hb_accumulator_merge(int dim, double *sums, const double *other);
 double hb_accumulator_units(const double *sums);
@@ -58,11 +57,11 @@ typedef struct hb_answer {
 /* score[dim], score_se[dim]. With a doubt all errors are infinite; with one of the score, its. */
 void hb_accumulator_answer(int dim, const double *sums, double log_scale, hb_answer *out,
                            double *score, double *score_se);
-/* The same, where doubts about the tail are decided by other units, of a tally that is not averaged: a doubt
- * then does not select means. `parts` of them are worth one unit of tally: 1, or more where they are smaller. */
+/* The same, where flags of the tail are decided by other units, which are not averaged: flags then
+ * do not select means. `parts` of them are worth one unit. */
 void hb_accumulator_diagnosed(int dim, const double *sums, const double *diagnostic, double parts,
                               double log_scale, hb_answer *out, double *score, double *score_se);
-/* Adds errors that no number of units makes smaller: known[0] of ln u, known[1 + dim] of the score. */
+/* Adds errors that no units make smaller: known[0] of ln u, known[1 + dim] of the score. */
 void hb_answer_widen(int dim, const double *known, hb_answer *answer, double *score_se);
 
 #endif

@@ -1,15 +1,17 @@
 /* What is systematic in an estimate, as far as its own units show it.
  *
- * An integral over time is taken by a rule with few nodes. Each unit gives its values by that rule, a and b,
- * and by a coarser one; the means D_a, D_b of the differences have errors e_a, e_b that are small, since both
- * rules see the same trajectories. With A the mean of a and S = B/A the score, what is claimed as bias is
+ * An integral over time is taken by a rule with few nodes. Each unit gives its values by that rule,
+ * a and b, and by a coarser one; the means D_a, D_b of the differences have errors e_a, e_b that
+ * are small, since both rules see the same trajectories. With A the mean of a and S = B/A the
+ * score, what is claimed as bias is
  *     density   sqrt((D_a^2 - e_a^2)_+)/A,
  *     score     sqrt((D^2 - e^2)_+)/A,     D = D_b - S D_a and its error e,
- * the difference without the part of it that is noise: the rule that is used is the finer one, so its own
- * error is smaller.
+ * the difference without the part of it that is noise: the rule that is used is the finer one, so
+ * its own error is smaller.
  *
  * Layout: units with differences, then their spread (spread.h).
- * Must reproduce: differences 1, 2, 3 with A = 10: mean 2, its error^2 1/3, so sqrt(11/3)/10 = 0.19149. */
+ * Must reproduce: differences 1, 2, 3 with A = 10: mean 2, its error^2 1/3, so
+ * sqrt(11/3)/10 = 0.19149. */
 #include "sampling/accumulator_bias.h"
 #include "sampling/spread.h"
 

@@ -1,4 +1,4 @@
-/* sampling/accumulator_bias.h: the part of a tally that tells how far a mean may be from what it should be. */
+/* sampling/accumulator_bias.h: the part of an accumulator that shows its bias. */
 #ifndef HB_SAMPLING_ACCUMULATOR_BIAS_H
 #define HB_SAMPLING_ACCUMULATOR_BIAS_H
 

@@ -1,28 +1,17 @@
 /* Rounds until enough.
  *
- * An estimator adds round k = 0, 1, 2 ... to the tallies of the points that are wanted. Round k is a
- * function of the problem, the seed and k alone, so the answer is a function of the number of rounds at
- * each point, whoever stopped and went on in between.
- *
- * A point is wanted until it has its samples and, when errors are asked for, until
+ * Round k is a function of the problem, the seed and k alone, so the answer is a function of the
+ * number of rounds at each point, whoever stopped and resumed in between. A point is wanted until
+ * it has its samples and, when errors are asked for, until
  *     density_se/density <= density_error,
  *     |score_se| <= score_error max(|score|, 1/sqrt(2 tau))     (at a mode the score is 0)
- * and no doubt of accumulator.h is left. An error is chance c and what no sample mends, f, both in units of what is asked
- * for: c^2 falls with the rounds to 1 - f^2. Where f leaves too little room, rounds end at c = f/ONLY_BIAS, and the
- * point's warning says so. Errors are looked at only after LEAST_PART of the usual samples: a
- * spread from few units may be small by chance. A doubt may never go away; without a limit on the time a
- * point that is doubted after GIVE_UP times the usual samples is left as it is.
- *
- * Doubts about tails are decided by a watch (accumulator.c): other draws, as many or fewer, that are counted apart and
- * never averaged. An estimator without a watch (paths of the user, closed forms) is judged by its own units.
- *
- * A round is counted beside the tallies and merged when it is complete, so a round that is interrupted
- * leaves no trace. The state is saved after the first round, then after 1, 2, 4 ... seconds, and at last after
- * save_every.
- * With two runs each has a part of the time, and then another where the other's points are doubted
- * (ask_for_help).
- * Must reproduce: with 1000 samples per round, an error of 0.01 and units of unit mean and variance 1,
- * sampling stops at about 10000 units. */
+ * and no flag is left. An error is chance c and what no sample mends, f, both in units of what is
+ * asked for: c^2 falls with the rounds to 1 - f^2; where f leaves too little room, rounds end at
+ * c = f/ONLY_BIAS. A round is counted apart and merged when it is complete, so one that is
+ * interrupted leaves no trace. With two runs each has a part of the time, then another where the
+ * other's points are flagged.
+ * Must reproduce: with 1000 samples per round, an error of 0.01 and units of unit mean and variance
+ * 1, sampling stops at about 10000 units. */
 #include "sampling/sampling.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -51,8 +40,8 @@ void hb_note_append(char *note, size_t limit, const char *format, ...)
 
 /* ---- making and unmaking ---- */
 
-/* What a round reports under the name of its unit becomes a part of the whole; other reports, of the work
- * inside, only ask whether to stop. */
+/* What a round reports under the name of its unit becomes a part of the whole; other reports, of
+ * the work inside, only ask whether to stop. */
 static int report_part(void *user, const char *what, double done, double total)
 {
     hb_sampling *s = user;
@@ -250,7 +239,7 @@ int hb_sampling_missed(const hb_sampling *s, const hb_sampling_run *run, size_t 
     return 1;
 }
 
-/* The next round of a run and the points that want it; 0 when no point wants any, or it is late. *left: rounds. */
+/* The next round of a run and who wants it; 0 when none does, or it is late. *left: rounds. */
 static int plan_round(hb_sampling *s, hb_sampling_run *run, uint64_t *next, double *left)
 {
     *left = 0;
@@ -314,8 +303,8 @@ static int has_missed(const hb_sampling *s, const hb_sampling_run *run, size_t p
            rounds_left(s, run, point) == 0;
 }
 
-/* With two runs, the one that was not chosen tries where the chosen one is doubted or cannot reach the error that is
- * asked for. Its draws are others, so that this choice makes no bias. */
+/* With two runs, the one that was not chosen tries where the chosen one is doubted or cannot reach
+ * the error that is asked for. Its draws are others, so that this choice makes no bias. */
 static void ask_for_help(hb_sampling *s)
 {
     for (int k = 0; s->n_runs > 1 && k < 2; k++)
@@ -336,7 +325,7 @@ const hb_sampling_run *hb_sampling_run_of(const hb_sampling *s, size_t point)
     return better > 0 ? other : own;
 }
 
-/* What has been done is kept, whatever ended the rounds; the first failure is the one that counts. */
+/* What has been done is kept, whatever ended the rounds; the first failure counts. */
 static hb_status keep_last(hb_sampling *s, hb_status status)
 {
     if (status == HB_OK) return hb_sampling_save(s);
@@ -350,7 +339,7 @@ static hb_status keep_last(hb_sampling *s, hb_status status)
                    s->settings->state);
 }
 
-/* A round that the deadline breaks off leaves no trace: keeping what was ready would favour short walks. */
+/* A round that the deadline breaks off leaves no trace: what was ready would favour short walks. */
 hb_status hb_sampling_perform(hb_sampling *s)
 {
     const double begin = hb_seconds(), left = s->start + s->settings->max_time - begin;

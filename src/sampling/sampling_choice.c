@@ -1,20 +1,14 @@
 /* Particles or walks, point by point.
  *
- * Both give u and grad u without a mesh; which one has the smaller error depends on the point: particles
- * share their trajectories between all points and are cheap in the bulk, walks do not care whether any
- * trajectory comes near. The rule, run 0 being particles and run 1 walks:
- *     1. Both do PILOT_PART of their usual samples N, whatever is asked for, so that a run that is gone on
- *        with has the same choice. From the relative error e after m samples, e sqrt(m/N) is expected.
- *     2. A point at which particles are not doubted and expect an error of at most GOOD_ENOUGH stays with
- *        them; walks are not tried there.
- *     3. Elsewhere walks serve the point when particles are doubted and walks are not, or when neither is
- *        and walks expect the smaller error.
- * Where walks are exact (a linear drift, a last step in closed form) nothing is tried: they serve every point.
- * An estimate that is chosen because its own draws look precise is biased: where weights are skew, draws
- * that miss the large ones give a value and an error that are both too small. So the rounds of the pilot
- * are thrown away, and the answer is made of later rounds.
- * No clock enters, unless max_time breaks a trial off: else the choice is the same on every machine and any
- * number of threads. Where the chosen one turns out to be doubted, the other tries too (sampling.c). */
+ * Particles share their trajectories between all points and are cheap in the core region, walks do
+ * not care whether any trajectory comes near. The rule, run 0 being particles and run 1 walks:
+ *     1. Both do PILOT_PART of their usual samples N: e sqrt(m/N) is expected from e after m.
+ *     2. A point at which particles expect at most GOOD_ENOUGH stays with them.
+ *     3. Elsewhere the smaller error serves; that of a flagged run is infinite.
+ * Exact walks (a linear drift, a last step in closed form) serve every point. An estimate that is
+ * chosen because its own draws look precise is biased, so the pilot rounds are thrown away. No
+ * clock enters, unless max_time breaks a trial off. Must reproduce: the same choice on any number
+ * of threads. */
 #include "base/context.h"
 #include "base/team_tasks.h"
 #include "sampling/sampling.h"

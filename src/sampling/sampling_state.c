@@ -1,17 +1,15 @@
-/* The state of a sampling in a file, so that it can be gone on with.
+/* The state of a sampling in a file, so that it can be resumed.
  *
- * A .npy file (float64, C order, whatever its name is) of 1 + runs*n rows and 4 + 2 hb_accumulator_size(dim)
- * columns. Row 0:
- *     MAGIC, VERSION, fingerprint (high and low 32 bits), check (likewise), dim, n, runs, then zeros
+ * A .npy file (float64, C order) of 1 + runs*n rows and 4 + 2 hb_accumulator_size(dim) columns. Row
+ * 0:
+ *     MAGIC, VERSION, fingerprint (high, low 32 bits), check (the same), dim, n, runs, then zeros
  * Row 1 + r n + i, for run r and point i:
- *     first round, rounds done, chosen (0 or 1), samples per round, then the tally as it is, and that of the watch.
- * The check is the sum of base/checksum.h over the header of the .npy file and all rows, with zeros in the
- * place of the check itself: a file with one bit changed is refused, wherever it is. The fingerprint
- * is such a sum of all that determines the rounds: the points, seed, method, radius, lift and user's paths,
- * bit by bit; tau, the drift and the initial density by their values at fixed places, printed with nine
- * digits, so that it does not depend on the instruction set; and the estimators' notes, which tell what
- * they chose, as the step of trajectories, which follows the error that is asked for.
- * The sum of "a" is af63dc4c8601ec8c. */
+ *     first round, rounds done, chosen (0 or 1), samples per round, both accumulators.
+ * The check is the sum of base/checksum.h over the header and all rows, with zeros in its own
+ * place. The fingerprint is such a sum of all that determines the rounds: points, seed, method,
+ * radius, lift and user's paths, bit by bit; tau, the drift and the initial density by values at
+ * fixed places with nine digits, so that it does not depend on the instruction set; and the
+ * estimators' notes, which tell what they chose. The sum of "a" is af63dc4c8601ec8c. */
 #include "base/checksum.h"
 #include "base/context.h"
 #include "base/memory.h"

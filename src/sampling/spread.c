@@ -1,4 +1,5 @@
-/* Means and sums of squares in one pass (Welford), and of two samples together (Chan, Golub, LeVeque):
+/* Means and sums of squares in one pass (Welford), and of two samples together (Chan, Golub,
+ * LeVeque):
  *     mean' = mean + (x - mean)/n,   xy' = xy + (x - mean)(y - mean'_y),
  *     xy of both = xy_1 + xy_2 + n m/(n + m) (difference of means in x)(the same in y).
  * Must reproduce: (1, 2) and (3, 8) have means 2 and 5, aa = 2, ab = 6, bb = 18. */

@@ -1,7 +1,7 @@
 /* sampling/spread.h: running means and spreads of pairs (a, b[d]), one by one and merged.
  *
- * A spread is a flat array: mean a, mean b[d], then sums over the pairs of products of deviations from the
- * means: aa, ab[d], bb[d]. How many pairs there are is the caller's to keep. */
+ * A spread is a flat array: mean a, mean b[d], then sums over the pairs of products of deviations
+ * from the means: aa, ab[d], bb[d]. How many pairs there are is the caller's to keep. */
 #ifndef HB_SAMPLING_SPREAD_H
 #define HB_SAMPLING_SPREAD_H
 

@@ -26,8 +26,8 @@ typedef struct hb_lockstep {
 /* Results of a walk that has ended. */
 void hb_lockstep_store(hb_lockstep *b, const hb_walk *walk, double size, const double *slope);
 void hb_lockstep_lose(hb_lockstep *b, const hb_walk *walk);
-/* Slot i has taken its last step: its last Gaussian has the mean x and the covariance b->spread. Its
- * value is had in closed form, or a pair of ends is drawn with normals g, for hb_lockstep_end_drawn. */
+/* Slot i has taken its last step, a Gaussian of mean x and covariance b->spread: its value in
+ * closed form, or a pair of ends drawn with normals g, for hb_lockstep_end_drawn. */
 void hb_lockstep_end(hb_lockstep *b, size_t i, const double *g);
 hb_status hb_lockstep_end_drawn(hb_lockstep *b);
 

@@ -1,19 +1,13 @@
 /* Gauge steps on heat balls: steps whose length is bounded, for potentials that grow steeply.
  *
- * With psi and Q as in walk_gauge.c and the reference Q0 + q.y + h s, the function
- *     U(y,s) = e^{-phi} psi(x + y + q s^2, tau - s),
- *     phi = Q0 s + h s^2/2 + s q.y + (2/3)|q|^2 s^3,
- * solves dU/ds = -Lap U - R U, R = Q0 + q.(x' - x) + h s - Q(x'): of second order, and U(0,0) =
- * psi(x,tau). The mean-value identity of the heat ball of radius r in D = d + lift dimensions,
- * docs/heat-ball.md, is
- *     U(0,0) = E_kappa[U] + int G_r R U,    G_r = Phi - r^-D (1 + ln(r^D Phi)), total M = C1 r^2/4.
- * A step draws from the mixture (1 - a) kappa + a G_r/M and has the factor
- *     e^{-phi} (1 + p R)/(1 - a + a p/M),
+ * With psi, Q and the reference of walk_gauge.c, R = Q0 + q.(x' - x) + h s - Q(x') and
+ *     U(y,s) = e^{-phi} psi(x + y + q s^2, tau - s), phi = Q0 s + h s^2/2 + s q.y + (2/3)|q|^2 s^3,
+ * the mean-value identity of the heat ball of radius r in D = d + lift dimensions
+ * (docs/heat-ball.md) is
+ *     psi(x,tau) = E_kappa[U] + int G_r R U,    G_r of total M = C1 r^2/4.
+ * A step draws from (1 - a) kappa + a G_r/M and has the factor e^{-phi} (1 + p R)/(1 - a + a p/M),
  *     p = G_r/kappa = 4 s^2/|y_D|^2 (e^E - 1 - E),   E = ln(r^D Phi),
- * which is at most 1 + B M when |R| <= B on the ball and a = B M/(1 + B M). Since |y| <= r
- * sqrt(2D/(4 pi e)), B exists for every drift that is finite there, however it grows; a Gaussian
- * step has no such bound. Draws from normals g as in docs/samplers.md: kappa needs D + 4 of
- * them, G_r the same and a uniform for its radius.
+ * at most 1 + B M when |R| <= B on the ball and a = B M/(1 + B M). Draws as in docs/samplers.md.
  * A number to reproduce: D = 3, r = 1: mean lag 0.0532573/4 and |y| at most 0.419. */
 #include "walk/walk_steps.h"
 

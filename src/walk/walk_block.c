@@ -1,23 +1,15 @@
 /* Walks in lockstep: the drift is evaluated for all walks of a block in one call.
  *
- * One sweep: evaluate the drift where the walks are; apply_correction what their last clocks have rung for;
- * probe the drift at two points beside each walk, which gives the rate of its next clock; let walks
- * that are near enough to tau = 0 leave the gauge or the reversed walk; draw; step; finish. Walks
- * that end leave the block, and the last one takes their slot. Draws are numbers of streams that
- * belong to a step: normals (walk) d .. and one uniform (walk), so a walk's draws do not depend on
- * other walks.
- *
- * The probes stand 3 standard deviations of a step of length 1/rate away, in the direction of the
- * last draw, which is as good as a new one and depends on the past only.
- *
- * The gauge and the reversed walk are used where rate left >= finish (1 or 2), rate that of the
- * parametrix with rate_multiplier 2; their steps never go nearer to tau = 0 than half of that, so that the
- * last step is always a parametrix step, which the initial density closes
- * (problem/initial_average.h) or which is drawn as an antithetic pair.
- *
- * A walk that has more than FAR steps before it has run away, where u is next to nothing; then half
- * of such walks end, and the others count double. A walk is lost when its drift or its weight is
- * not finite, or after MOST_STEPS steps. */
+ * One sweep: evaluate the drift at the walks; apply the corrections of their last events; probe the
+ * drift beside each walk, 3 standard deviations of a step away along the last draw, which gives its
+ * next rate; let walks that are near tau = 0 leave the gauge or the reversed walk; draw; step;
+ * finish. Draws are numbers of streams that belong to a step, so a walk's draws do not depend on
+ * other walks. The gauge and the reversed walk are used where rate left >= finish (1 or 2), rate
+ * that of the parametrix with multiplier 2; the last step is always a parametrix step, which the
+ * initial density closes (initial_average.h) or which is drawn as an antithetic pair. Of walks with
+ * more than `far` steps before them half end, and the others count double. A walk is lost when its
+ * drift or its weight is not finite, or after MOST_STEPS steps. Must reproduce: the same bits for
+ * any number of walks that step together. */
 #include "bridge/bridge.h"
 #include "problem/initial_average.h"
 #include "random/fill.h"
@@ -97,7 +89,7 @@ static hb_walk_row row_of(const hb_lockstep *b, size_t i)
     return hb_walk_row_of(&b->base.shared, b->walks[i].row);
 }
 
-/* Inlined by force: it is made for every step of every walk, and few of its fields are looked at. */
+/* Inlined by force: made for every step of every walk, and few of its fields are looked at. */
 static inline __attribute__((always_inline)) hb_walk_view view_of(const hb_lockstep *b, size_t i)
 {
     const size_t d = b->base.shared.d, number = b->walks[i].number;
@@ -232,8 +224,7 @@ static void apply_correction(hb_lockstep *b, size_t i)
     walk->lost |= isnan(walk->log_weight) || walk->log_weight == INFINITY;
 }
 
-/* From u to f = e^{part V} u: W e^{-part V(x)}; the other end of the difference comes when f is
- * left. */
+/* From u to f = e^{part V} u: W e^{-part V(x)}; the rest comes when f is left. */
 static void enter(hb_lockstep *b, size_t i)
 {
     const hb_walk_row row = row_of(b, i);

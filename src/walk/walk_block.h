@@ -4,8 +4,7 @@
 
 #include "bridge/walk_ops.h"
 
-/* context: a child of this thread's own, which outlives the block; its deadline breaks a run off with
- * HB_ERROR_INTERRUPTED. */
+/* context: of this thread's own, outlives the block; its deadline interrupts a run. */
 hb_status hb_walk_block_create(hb_context *context, const hb_walk_problem *shared,
                                hb_walk_block **out);
 void hb_walk_block_destroy(hb_walk_block *block); /* NULL is fine */

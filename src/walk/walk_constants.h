@@ -1,7 +1,8 @@
 /* walk/walk_constants.h: the fitted and chosen constants of this module.
  *
- * Rates, probes, roulette and preferences were set on the bistable, Van der Pol and chain problems of docs/walks.md ("What
- * was measured"); limits of flags by tests/python/test_walk_silence.py and test_walk_breaks.py; the rest was chosen. */
+ * Rates, probes, roulette and preferences were set on the bistable, Van der Pol and chain problems
+ * of docs/walks.md ("What was measured"); limits of flags by tests/python/test_walk_silence.py and
+ * test_walk_breaks.py; the rest was chosen. */
 #ifndef HB_WALK_WALK_CONSTANTS_H
 #define HB_WALK_WALK_CONSTANTS_H
 

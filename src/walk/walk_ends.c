@@ -31,8 +31,8 @@ void hb_lockstep_lose(hb_lockstep *b, const hb_walk *walk)
     memset(b->base.slope + k * d, 0, d * sizeof *b->base.slope);
 }
 
-/* The square of how far, in deviations of the last Gaussian N(m, C), its product with u0 has its mean:
- * m + C gamma, gamma the gradient of ln E[u0] by m; so gamma'C gamma. */
+/* The square of how far, in deviations of the last Gaussian N(m, C), its product with u0 has its
+ * mean: m + C gamma, gamma the gradient of ln E[u0] by m; so gamma'C gamma. */
 static double distance2(const hb_lockstep *b, const double *gamma)
 {
     const size_t d = b->base.shared.d;

@@ -1,8 +1,10 @@
-/* Backward walks: u, its logarithm, its score at single points, in any dimension, without a time step's error.
+/* Backward walks: u, its logarithm, its score at single points, in any dimension, without a time
+ * step's error.
  *
- * docs/walks.md has the derivation. walk_plan.c says which plans there are, walk_pilot.c chooses one for each point,
- * walk_flags.c says what walks may not see; here they are counted. A round is HB_WALKS_PER_ROUND walks per wanted point.
- * A task is one block of one point; the accumulators of the blocks are merged in the order of their index.
+ * docs/walks.md has the derivation. walk_plan.c says which plans there are, walk_pilot.c chooses
+ * one for each point, walk_flags.c says what walks may not see; here they are counted. A round is
+ * HB_WALKS_PER_ROUND walks per wanted point. A task is one block of one point; the accumulators of
+ * the blocks are merged in the order of their index.
  * A number to reproduce: F = -x, u0 = N(1, 0.5), tau = 0.5, x = 0.7 has u = 0.4392625993098471. */
 #include "walk/walk_estimator.h"
 #include "base/checksum.h"
@@ -67,7 +69,7 @@ void hb_walks_count(const hb_walks *w, int thread, size_t n, double scale, doubl
 
 /* ---- rounds --------------------------------------------------------------------------------- */
 
-/* Where the time is limited: a round that would take more than a part of what is left has fewer walks. */
+/* Where the time is limited: a round takes no more than a part of what is left. */
 static hb_status choose_round(hb_walks *w, double max_time)
 {
     double seconds = 0;

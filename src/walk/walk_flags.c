@@ -4,8 +4,8 @@
  *     stiff       a gradient whose wells walks do not fall into, but for reversed ones
  *     hidden      narrow parts of the drift (walk_hidden.c) and of the initial density
  *     far         walks to a point, far in a tail under a stiff gradient
- * A drift -0.7 x + 16.8 q/(1 + q^2), q = -2.545 x - 0.966, noise 0.841, t = 0.92, x = 0.186 must be stiff: by steps along
- * a frame it is 40 % off with a reported error of 0.4 %. */
+ * A drift -0.7 x + 16.8 q/(1 + q^2), q = -2.545 x - 0.966, noise 0.841, t = 0.92, x = 0.186 must be
+ * stiff: by steps along a frame it is 40 % off with a reported error of 0.4 %. */
 #include "problem/drift_facts.h"
 #include "problem/initial_average.h"
 #include "walk/walk_constants.h"
@@ -26,8 +26,8 @@ int hb_walks_is_hidden(double effect)
 
 /* ---- before the pilot run ---- */
 
-/* The largest entry of the Jacobian on lines along the axes through x0, as far as a walk goes without a
- * drift. scratch: (LINE, d), (LINE), (LINE, d, d), (LINE, d) */
+/* The largest entry of the Jacobian on lines along the axes through x0, as far as a walk goes
+ * without a drift. scratch: (LINE, d), (LINE), (LINE, d, d), (LINE, d) */
 static hb_status steepest(const hb_walks *w, const double *x0, double *scratch, double *most)
 {
     const size_t d = w->shared.d;
@@ -61,9 +61,9 @@ static hb_status each_point(hb_walks *w, hb_status (*look)(hb_walks *w, size_t i
     return status;
 }
 
-/* A walk back along a frame or a potential goes straight to where the density at x0 seems to come from. Where a well
- * is so steep that falling into it and climbing out again is more probable, none of many walks sees that. Reversed walks
- * follow the drift, and are flagged when they cannot tell. */
+/* A walk along a frame or a potential goes straight to where the density at x0 seems to come from.
+ * Where falling into a steep well and climbing out again is more probable, none of many walks sees
+ * that. Reversed walks follow the drift, and are flagged when they cannot tell. */
 static hb_status find_stiff(hb_walks *w, size_t i, double *scratch)
 {
     double most = 0;
@@ -72,8 +72,8 @@ static hb_status find_stiff(hb_walks *w, size_t i, double *scratch)
     return HB_OK;
 }
 
-/* Whether walks, whose ends are spread over b = sqrt(2 tau), meet the peak of the initial density too rarely: one that does
- * counts for b sqrt(2 pi) max u others on each axis. */
+/* Whether walks, whose ends are spread over b = sqrt(2 tau), meet the peak of the initial density
+ * too rarely: one that does counts for b sqrt(2 pi) max u others on each axis. */
 static int start_is_hidden(const hb_walks *w)
 {
     double weight = 0;
@@ -84,10 +84,9 @@ static int start_is_hidden(const hb_walks *w)
     return weight > log(RARE_START);
 }
 
-/* Under a linear drift walks end at N(m, C). Adds to *part which part of E[u0] comes along an
- * axis from beyond UNREACHED
- * standard deviations, where one walk in 16000 ends: a start that rises steeply there has its
- * mass unseen. */
+/* Under a linear drift walks end at N(m, C). Adds to *part which part of E[u0] comes along an axis
+ * from beyond UNREACHED standard deviations, where one walk in 16000 ends: a start that rises
+ * steeply there has its mass unseen. */
 static hb_status add_unreached(const hb_walks *w, const double *x, size_t axis, double *part)
 {
     const size_t d = w->shared.d;
@@ -120,7 +119,7 @@ static hb_status find_unreached(hb_walks *w, size_t i)
     return HB_OK;
 }
 
-/* Narrow parts of the start and of the drift; walks whose only step is exact have none of the drift's. */
+/* Narrow parts of u0 and of the drift; walks whose only step is exact see all of the drift. */
 hb_status hb_walks_look(hb_walks *w)
 {
     if (w->shared.gradient && w->shared.d <= STIFF_DIM) HB_TRY(each_point(w, find_stiff));
@@ -139,8 +138,8 @@ hb_status hb_walks_look(hb_walks *w)
 
 /* ---- after it ---- */
 
-/* Where F jumps, its Jacobian lacks a part that the derivative of a walk's weight needs. Steps for gradients
- * use div F and its gradient, which lack such parts at kinks too: they are for smooth drifts only. */
+/* Where F jumps, its Jacobian lacks a part that the derivative of a walk's weight needs; so do div
+ * F and its gradient at kinks, which steps for gradients use. */
 static int jumps(const hb_problem *problem)
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);
@@ -149,8 +148,8 @@ static int jumps(const hb_problem *problem)
     return found;
 }
 
-/* Walks that are led to a point hardly leave the way there: what the drift does beyond a kink beside it may be seen by
- * none of them. 1: a break may be within BESIDE deviations of the way from x0. */
+/* Walks to a point hardly leave the path there: none may see the drift beyond a kink beside it. 1:
+ * a break may be within BESIDE deviations of the path from x0. */
 static hb_status is_beside(const hb_walks *w, const double *x0, int *yes)
 {
     const hb_problem *problem = w->shared.problem;
@@ -206,9 +205,10 @@ static void flag_hidden(hb_walks *w)
     }
 }
 
-/* Walks to a point go the straight way too, reversed or not: far in a tail one through a well beside it may be more
- * probable by orders of magnitude, and is seen by none. Where walks to a point do not vary, the sums in ln W, of
- * |x0 - y|^2/4tau + tau |F|^2/4 at most, are rounded: that is then all of the error. scratch: F (d). */
+/* Walks to a point go the straight way too, reversed or not: far in a tail one through a well
+ * beside it may be more probable by orders of magnitude, and is seen by none. Where walks to a
+ * point do not vary, the sums in ln W, of |x0 - y|^2/4tau + tau |F|^2/4 at most, are rounded: that
+ * is then all of the error. scratch: F (d). */
 static hb_status flag_far(hb_walks *w, size_t i, double *F)
 {
     const size_t d = w->shared.d;

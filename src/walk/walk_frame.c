@@ -6,8 +6,8 @@
  *     C = L L' = 2 int_0^s e^{-Bv} e^{-B'v} dv,   dx'/dx = E = e^{-Bs}.
  * After a ring z = L'^-1 g, b + A y and A are needed again, when the drift at x' is known: they are
  * kept in the walk's row. The frame is a matrix or, with shared->full_frame 0, a diagonal.
- * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has, backward, m = 0.7 (e^0.5 - 1) and C
- * = e - 1; forward, m = -0.7 (1 - e^-0.5) and C = 1 - e^-1. */
+ * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has, backward, m = 0.7 (e^0.5 - 1) and
+ * C = e - 1; forward, m = -0.7 (1 - e^-0.5) and C = 1 - e^-1. */
 #include "base/linear_algebra.h"
 #include "walk/walk_steps.h"
 

@@ -1,18 +1,15 @@
 /* Gauge steps, for drifts F = -grad V that do not depend on tau: no drift at all, but a potential.
  *
- * u = e^{-V/2} psi turns du/dtau = Lap u - div(F u) into
+ * u = e^{-V/2} psi turns du/dtau = Lap u - div(F u) into (Feynman, Rev. Mod. Phys. 20, 1948)
  *     dpsi/dtau = Lap psi - Q psi,      Q = |F|^2/4 + div F/2,      grad Q = J'F/2 + grad div F/2.
- * At a place x the reference is the potential Q0 + q.y + h s, q = grad Q, y = x' - x, s the lag, h
- * an estimate of Lap Q (Lap Q s is the mean of y.Q''y/2). Its kernel is a Gaussian with a factor:
+ * At x the reference is the potential Q0 + q.y + h s, q = grad Q, h an estimate of Lap Q; its
+ * kernel is
  *     x' = x - q s^2 + sqrt(2s) g,      k(s) = exp(-Q0 s - h s^2/2 + |q|^2 s^3/3).
- * With a clock of rate l, as in walk_parametrix.c: a ring at s gives the factor k(s) (1 + r/l),
- *     r = Q0 + q.y + h s - Q(x'),     and no ring before c gives    k(c).
- * r is of second order, r ~ |Q''| s, so l ~ sqrt(|Q''|) makes weights near 1; Q'' is measured by
- * two probes at x +- reach direction, three standard deviations away, since what spoils a weight is
- * a long step into a steep place. Derivatives by x with the reference held: d ln k = -q s, dr = q -
- * grad Q(x'). psi is left for u again at the place where the parametrix takes over: W e^{(V(x) -
- * V(x0))/2}. R. P. Feynman, Rev. Mod. Phys. 20 (1948); M. Kac, Trans. AMS 65 (1949). A number to
- * reproduce: F = 2 (x - x^3) has Q(1.6) = 1 - 2 1.6^2 - 2 1.6^4 + 1.6^6 = -0.450. */
+ * An event of rate l at s gives the factor k(s) (1 + r/l), r = Q0 + q.y + h s - Q(x'), none before
+ * c gives k(c). r ~ |Q''| s, so l ~ sqrt(|Q''|), which two probes at x +- reach direction measure.
+ * Derivatives by x with the reference held: d ln k = -q s, dr = q - grad Q(x'). Where the
+ * parametrix takes over, W e^{(V(x) - V(x0))/2}. A number to reproduce: F = 2 (x - x^3) has
+ * Q(1.6) = -0.450. */
 #include "walk/walk_constants.h"
 #include "walk/walk_steps.h"
 

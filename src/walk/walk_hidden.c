@@ -1,15 +1,19 @@
 /* Parts of the drift that are too narrow for walks to see.
  *
- * The rate of a walk comes from probes three standard deviations of a step away, which do not see a bump between them: the walk
- * jumps over it, and what that is worth sits in walks too rare to be drawn. Steps that resolve a bump of width w take about
- * sqrt(tau)/w of them at each visit. But features.c knows the bumps of a formula: on the lines along the axes through x0, as far
- * as walks go, cells that are short against b = sqrt(2 tau). On a run of such cells, from s = a to s = c, with e(s) the
- * part of F(s) outside of [F(a), F(c)] and J the part of |F(c) - F(a)| that the slopes at both ends do not explain,
+ * The rate of a walk comes from probes three standard deviations of a step away, which do not see a
+ * bump between them: the walk jumps over it, and what that is worth sits in walks too rare to be
+ * drawn. Steps that resolve a bump of width w take about sqrt(tau)/w of them at each visit. But
+ * features.c knows the bumps of a formula: on the lines along the axes through x0, as far as walks
+ * go, cells that are short against b = sqrt(2 tau). On a run of such cells, from s = a to s = c,
+ * with e(s) the part of F(s) outside of [F(a), F(c)] and J the part of |F(c) - F(a)| that the
+ * slopes at both ends do not explain,
  *     int |e| ds + J b/2
- * bounds what the run does to ln u: e shifts the potential, and a jump acts over the local time b/2 of a path
- * through div F, which only steps for gradients look at. Marches know the potential exactly (potential_rise.c) and look at Q = |F|^2/4 + div F/2 alone: int |e| ds b of Q.
- * Runs of little effect that are seen often enough are left to the spread of the walks.
- * A number to reproduce: F = 300 exp(-((x - 0.6)/0.01)^2), tau = 0.25, x0 = 0.5: 300 0.01 sqrt(pi) = 5.3. */
+ * bounds what the run does to ln u: e shifts the potential, and a jump acts over the local time b/2
+ * of a path through div F, which only steps for gradients look at. Marches know the potential
+ * exactly (potential_rise.c) and look at Q = |F|^2/4 + div F/2 alone: int |e| ds b of Q. Runs of
+ * little effect that are seen often enough are left to the spread of the walks.
+ * A number to reproduce: F = 300 exp(-((x - 0.6)/0.01)^2), tau = 0.25, x0 = 0.5: 300 0.01
+ * sqrt(pi) = 5.3. */
 #include "problem/drift_features.h"
 #include "problem/initial_average.h"
 #include "walk/walk_constants.h"

@@ -1,21 +1,17 @@
 /* Linear drifts: the answer without a draw, and its numerical error.
  *
- * A drift c(tau) + A(tau) x moves Gaussians to Gaussians (linear_way.c). Two formulas for the same density:
+ * A drift c(tau) + A(tau) x moves Gaussians to Gaussians (linear_way.c). Two formulas for the
+ * density:
  *     backward   u(x) = e^-w E[u0(E x + n + N(0, C))],      score E' grad ln E[u0],
  *     forward    u(x) = sum_k w_k N(x; G mu_k + p, G S_k G' + D)     (sums of Gaussians only).
- * Backward, a stable drift makes E and C grow as e^(a tau): where coordinates are mixed, rates that differ
- * lose their digits against one another, and above e^350 there is no answer. Forward, an unstable drift does
- * the same. Both are evaluated, each with its fine and its rough frame, and the one that claims less is
- * taken. The claim is twice the difference of fine and rough, which are rounded in different ways, and
- * ROUNDING units of the last place of what is added up:
+ * Both are evaluated, each with its fine and its rough frame; the one with the smaller error is
+ * taken: twice the difference of fine and rough, and ROUNDING units of the last place of what is
+ * added up,
  *     ln u:   |ln u| + |w| + d + sum_i |gamma_i| size_i + gap'gamma,
  *     score:  |score_k| + max_j size_j/spread_jj, times |E'|,
- * size_i the sum of the sizes in E x + n, gamma the gradient there.
- * Where the noise is a matrix, the covariance may be nearly singular, and its diagonal says nothing about lost
- * digits. There the last terms are replaced by SHAKES further values, from frames whose entries are changed by
- * SHAKE units of the last place (C_ij: of sqrt(C_ii C_jj)) with signs of chance: twice the largest change. A
- * covariance that is not positive after it gives NaN, and so an infinite error.
- * Whether a drift is linear is read off its formula (problem/drift_facts.c).
+ * size_i the sum of the sizes in E x + n, gamma the gradient there. Where the noise is a matrix the
+ * covariance may be nearly singular: the last terms are replaced by twice the largest change over
+ * SHAKES frames whose entries are changed by SHAKE units of the last place with random signs.
  * A number to reproduce: F = -x from N(1, 0.5) at tau = 0.5, x = 0.7: u = 0.4392625993098471. */
 #include "walk/walk_linear.h"
 #include "base/context.h"
@@ -182,7 +178,7 @@ static closed_value forward_value(const hb_walk_linear *l, const double *frame, 
     const double *G = frame, *D = G + dd, *shift = D + dd;
     closed_value out = {.rounding = (double)d};
     hb_initial_moved(l->problem, G, shift, D, x, work, &out.log_value, score);
-    /* by x it is minus the gradient by the mean: y = (S)^-1 (mean - x) is the gradient by x itself */
+    /* y = S^-1 (mean - x) is the gradient by x itself */
     for (size_t i = 0; i < d; i++) {
         const double size = fabs(x[i]) + fabs(shift[i]);
         out.rounding += fabs(score[i]) * (size + D[i * d + i] * fabs(score[i]));
@@ -195,7 +191,7 @@ static closed_value forward_value(const hb_walk_linear *l, const double *frame, 
 typedef closed_value (*value_function)(const hb_walk_linear *l, const double *frame,
                                        const double *x, double *score, double *work);
 
-/* most[1 + d]: the largest changes of ln u and the score by shaken frames; NaN: there is no value. */
+/* most[1 + d]: the largest changes of ln u and the score by shaken frames; NaN: no value. */
 static void shaken_changes(const hb_walk_linear *l, value_function function, const double *shaken,
                            const double *x, const double *value, double *most, double *work)
 {

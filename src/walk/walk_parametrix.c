@@ -1,26 +1,14 @@
-/* Parametrix steps: the drift replaced by its linearisation, and the difference made good at
- * random.
+/* Parametrix steps: the drift replaced by its linearisation, the difference corrected at random.
  *
- * At a place x with b = F(x), A its Jacobian, the drift b + A y, y = x' - x, is the reference.
- * Backward over a lag s, seen as a function of x', its transition density is e^{-s tr A} times the
- * Gaussian
- *     N(m, C),   m = -K b,   K = int_0^s e^{-Av} dv,   C = 2 int_0^s e^{-Av} e^{-A'v} dv = L L'.
- * With R(y) = F(x',tau-s) - b - A y, of second order in y, Duhamel's formula for
- * du/dtau = Lap u - div(F u) is
- *     u(x,tau) = e^{-c tr A} E[u(x'_c, tau-c)]
- *                - int_0^c e^{-s tr A} E[ z.R(x'_s) u(x'_s, tau-s) ] ds,
- * x'_s = x + m + L g, z = L'^-1 g (the derivative that div leaves to the density). Multiply by
- * e^{-ls} e^{ls}: a clock of rate l that rings at s < c gives the factor
- *     e^{-s tr A} (1 - z.R/l)            and no ring before c gives      e^{-c tr A},
- * where the 1 stands for the walk that would have gone on: weights stay near 1 when l is large
- * against z.R ~ k sqrt(s), so l ~ k^(2/3). A new frame starts after every ring, every c = 2/l and at the
- * cuts around narrow pulses in t (problem/time_cuts.h), where probes see no further than the next cut.
- * For a linear drift R = 0, l = 0, c = tau, and the walk has one step.
- *
- * Derivative by x with b, A and the anchor held: dx'/dx = E = e^{-As}, d(z.R) = z.(J(x') - A) E dx.
- *
- * With shared->full_frame 0 the diagonal of the Jacobian takes the place of A; R then has a part of
- * first order, z.R of order |A - diag A|, which is added to l.
+ * With b = F(x), A its Jacobian, R(y) = F(x', tau - s) - b - A y, y = x' - x, x' = x + m + L g and
+ * z = L'^-1 g (linear_model.c), Duhamel's formula for du/dtau = Lap u - div(F u) is
+ *   u(x,tau) = e^{-c tr A} E[u(x'_c, tau-c)] - int_0^c e^{-s tr A} E[z.R(x'_s) u(x'_s, tau-s)] ds.
+ * Draw s ~ Exp(l): an event at s < c gives the factor e^{-s tr A} (1 - z.R/l), none before c gives
+ * e^{-c tr A}. Weights stay near 1 when l is large against z.R ~ k sqrt(s), so l ~ k^(2/3). A new
+ * frame starts after every event, every c = 2/l and at the cuts around narrow pulses in t
+ * (time_cuts.h). A linear drift has R = 0, l = 0, c = tau: one step. With shared->full_frame 0 the
+ * diagonal takes the place of A, and |A - diag A| is added to l. Derivative by x: dx'/dx = E,
+ * d(z.R) = z.(J(x') - A) E dx.
  * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has m = 0.7 (e^0.5 - 1), C = e - 1 and
  * the factor e^0.5. */
 #include "bridge/bridge.h"
@@ -94,7 +82,7 @@ static double rate_of(const hb_walk_problem *shared, hb_walk *walk, const hb_wal
     return hb_parametrix_rate(shared, walk, view->rate_multiplier);
 }
 
-/* Whether a step may leave so little that it must be led to the start's place. Others leave half or more. */
+/* Whether a step may leave so little that it must lead to the point. Others leave half or more. */
 static int is_conditioned(const hb_walk_problem *shared, const hb_walk *walk, double rate)
 {
     return shared->place && walk->stop <= 0 && rate * walk->left <= 2 * STEP_REACH;

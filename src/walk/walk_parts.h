@@ -1,4 +1,4 @@
-/* walk/walk_parts.h: the estimator of walks, as its files share it: plans, pilot runs, flags, rounds. */
+/* walk/walk_parts.h: the estimator of walks as its files share it. */
 #ifndef HB_WALK_WALK_PARTS_H
 #define HB_WALK_WALK_PARTS_H
 
@@ -14,8 +14,8 @@ enum {
     HB_HIDDEN_DIM = 16   /* beyond, no narrow parts are searched */
 };
 
-/* By how much ln u may be off since walks jump over narrow parts of the drift: of walks in steps, and of bridges, which
- * only look at the potential Q. 0: nothing narrow is there, or nothing is known, as of callbacks. */
+/* By how much ln u may be off where walks jump over narrow parts of the drift: walks in steps, and
+ * bridges, which only look at the potential Q. 0: nothing narrow is known. */
 typedef struct hb_hidden {
     double steps, bridges;
 } hb_hidden;
@@ -53,7 +53,7 @@ typedef struct hb_walks {
     hb_workspace work;
 } hb_walks;
 
-/* walk_plan.c: what the problem allows, and the plans that compete, from short steps to long ones. */
+/* walk_plan.c: what the problem allows; plans that compete, from short steps to long ones. */
 hb_status hb_walks_describe(hb_walks *w, const hb_problem *problem, double tau);
 enum { HB_REVERSED_PLANS = 4, HB_FRAME_PLANS = 3 }; /* the first of gradients; the last of all */
 const hb_walk_plan *hb_walks_plans(const hb_walk_problem *shared, int *n);
@@ -63,7 +63,8 @@ int hb_walk_is_bridge(const hb_walk_plan *plan);
 /* walk_pilot.c: a plan for each point, its log_scale and seconds; or values in closed form. */
 hb_status hb_walks_pilot(hb_walks *w);
 
-/* walk_flags.c: what walks may not see at each point; before the pilot run, and after it what that does to errors. */
+/* walk_flags.c: what walks may not see, before the pilot run; what that does to errors, after
+ * it. */
 hb_status hb_walks_look(hb_walks *w);
 hb_status hb_walks_flag(hb_walks *w);
 int hb_walks_is_hidden(double effect);
@@ -71,8 +72,8 @@ int hb_walks_is_hidden(double effect);
 hb_status hb_walk_hidden(hb_context *context, const hb_walk_problem *shared, const double *x0,
                          hb_hidden *out);
 
-/* walk_estimator.c: walks of point i by a plan, with the pilot run's seed or the estimate's; and the last n of
- * a thread into an accumulator, over e^scale. */
+/* walk_estimator.c: walks of point i by a plan, with the pilot run's seed or the estimate's; and
+ * the last n of a thread into an accumulator, over e^scale. */
 hb_status hb_walks_run(const hb_walks *w, int thread, size_t i, const hb_walk_plan *plan, int pilot,
                        uint64_t first, size_t n, double *steps);
 uint64_t hb_walks_pilot_seed(const hb_walks *w, size_t i);

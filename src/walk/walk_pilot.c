@@ -1,11 +1,12 @@
 /* The pilot run of walks: how to walk from each point.
  *
- * Plans are tried with up to 1024 walks of a seed of their own each; the one with the least variance/mean^2 x steps is
- * kept. A plan with longer steps must be better by PREFERENCE, since few walks show the rare large weights of long steps
- * too seldom, and the reversed walk with p = 1 by WHOLE_PREFERENCE: bistable drift, tau = 0.5, x = 1.6, 8192 walks, 200
- * seeds, it is off by up to 19 % with reported errors of 0.8 %, p = 3/4 by up to 2.7 %. The pilot run also gives
- * log_scale. Its walks do not enter the estimate, so the choice makes no bias.
- * Linear drifts with a closed form need none: F = -x, u0 = N(1, 0.5), tau = 0.5, x = 0.7 has u = 0.4392625993098471. */
+ * Plans are tried with up to 1024 walks of a seed of their own each; the one with the least
+ * variance/mean^2 x steps is kept. A plan with longer steps must be better by PREFERENCE, since few
+ * walks show the rare large weights of long steps too seldom, and the reversed walk with p = 1 by
+ * WHOLE_PREFERENCE: bistable drift, tau = 0.5, x = 1.6, 8192 walks, 200 seeds, it is off by up to
+ * 19 % with reported errors of 0.8 %, p = 3/4 by up to 2.7 %. The pilot run also gives log_scale.
+ * Its walks do not enter the estimate, so the choice makes no bias. Linear drifts with a closed
+ * form need none: F = -x, u0 = N(1, 0.5), tau = 0.5, x = 0.7 has u = 0.4392625993098471. */
 #include "base/team_tasks.h"
 #include "walk/walk_constants.h"
 #include "walk/walk_parts.h"
@@ -93,7 +94,7 @@ static hb_status pilot_few(hb_walks *w, const pilot *p, int n, const hb_walk_pla
     return HB_OK;
 }
 
-/* Where the time is limited, each plan has half of what is left of it; one that does not end is left out. */
+/* Each plan has half of the time that is left, if that is limited; else it is left out. */
 static hb_status pilot_list(hb_walks *w, pilot *p, int n, const hb_walk_plan *plans)
 {
     for (int k = 0; k < n; k++) {
@@ -133,8 +134,7 @@ static hb_status pilot_bridges(hb_walks *w, pilot *p, hb_walk_kind kind)
     return fit ? pilot_list(w, p, n, plans) : HB_OK;
 }
 
-/* Plans other than bridges are chosen as if there were none, and the bridge that was found is kept where none is
- * better. */
+/* Others are chosen as if there were no bridges; a bridge is kept where none is better. */
 static hb_status pilot_others(hb_walks *w, pilot *p, int n, const hb_walk_plan *plans)
 {
     const int served = !w->unserved[p->i];
@@ -148,9 +148,10 @@ static hb_status pilot_others(hb_walks *w, pilot *p, int n, const hb_walk_plan *
     return HB_OK;
 }
 
-/* Where a bridge is good, and better than a plan of the linear frame, the rest, which costs more than all walks may, is
- * not tried. Under a stiff gradient there are reversed walks and minimum-action bridges alone. Where steps jump over a
- * narrow part of the drift, bridges that know the potential and see all of Q are the only walks that are exact. */
+/* Where a bridge is good, and better than a plan of the linear frame, the rest, which costs more
+ * than all walks may, is not tried. Under a stiff gradient there are reversed walks and
+ * minimum-action bridges alone. Where steps jump over a narrow part of the drift, bridges that know
+ * the potential and see all of Q are the only walks that are exact. */
 static hb_status pilot_point(hb_walks *w, size_t i, int thread)
 {
     int n;

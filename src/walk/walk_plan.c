@@ -1,9 +1,10 @@
 /* What a problem allows walks to do, and the plans that compete for each of its points.
  *
- * Walks of many steps go along isotropic frames: the noise must be a number, or the drift linear. Gradients that do not
- * depend on tau have reversed walks, the gauge and bridges; docs/walks.md has all plans.
- * A number to reproduce: a pulse of the drift that moves x by a within w is worth a/sqrt(w) in the exponent of a weight,
- * and above MOST_PULSE it is refused. */
+ * Walks of many steps go along isotropic frames: the noise must be a number, or the drift linear.
+ * Gradients that do not depend on tau have reversed walks, the gauge and bridges; docs/walks.md has
+ * all plans.
+ * A number to reproduce: a pulse of the drift that moves x by a within w is worth a/sqrt(w) in the
+ * exponent of a weight, and above MOST_PULSE it is refused. */
 #include "problem/drift_facts.h"
 #include "problem/initial_average.h"
 #include "problem/noise.h"
@@ -16,7 +17,7 @@ enum {
     PULSE_POINTS = 64       /* at which pulses in t are looked at */
 };
 
-/* From short steps to long ones: all for gradients, the last three for other drifts, the last for linear ones. */
+/* From short steps to long ones: all for gradients, three for others, one for linear drifts. */
 static const hb_walk_plan PLANS[] = {
     {.kind = HB_WALK_REVERSED, .part = 0.75, .rate_multiplier = 8, .finish = 2},
     {.kind = HB_WALK_REVERSED, .part = 1, .rate_multiplier = 8, .finish = 2},
@@ -58,8 +59,7 @@ int hb_walk_is_bridge(const hb_walk_plan *plan)
     return plan->kind == HB_WALK_BRIDGE || plan->kind == HB_WALK_ACTION;
 }
 
-/* Ends can be drawn through the frame of the whole way: beyond, coordinates that are mixed lose their
- * digits. */
+/* Ends can be drawn through the frame of the whole path: beyond, mixed coordinates lose digits. */
 static int is_sound(const hb_walk_linear *linear)
 {
     double most = 0;
@@ -81,9 +81,9 @@ static hb_status check_noise(const hb_walks *w, const hb_problem *problem)
                    why, kind == HB_NOISE_FIELD ? "grid" : "particles");
 }
 
-/* A frame keeps the drift of its beginning. Over a piece of length h between cuts the rest, by which F changes there, is
- * worth |dF| sqrt(2h) in the exponent of a weight: of a pulse that moves x by a within w about a/sqrt(w), which no number
- * of walks averages. The sum for a walk that stays where it is is looked at. */
+/* A frame keeps the drift of its beginning. Over a piece of length h between cuts the change of F
+ * is worth |dF| sqrt(2h) in the exponent of a weight, which no number of walks averages: about
+ * a/sqrt(w) for a pulse that moves x by a within w. Looked at for a walk that stays at x. */
 static hb_status check_pulses(const hb_walks *w)
 {
     const size_t d = w->shared.d, stride = 1 + w->n / PULSE_POINTS;

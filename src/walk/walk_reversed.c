@@ -1,26 +1,16 @@
-/* Reversed steps, for drifts F = -grad V that do not depend on tau: the walk goes where the drift
- * goes.
+/* Reversed steps, for drifts F = -grad V that do not depend on tau: the walk follows the drift.
  *
- * u = e^{-pV} f, 0 <= p <= 1, turns du/dtau = Lap u - div(F u) into
+ * u = e^{-pV} f turns du/dtau = Lap u - div(F u) into
  *     df/dtau = Lap f + c F.grad f - P f,     c = 2p - 1,     P = (1 - p)(div F + p |F|^2).
- * p = 0 is the parametrix (a walk that climbs the potential), p = 1/2 the gauge (a free walk). Here
- * p > 1/2: the walk follows the drift, forward, and stays where the density is. With p = 1 this is
- * the backward Kolmogorov equation: P = 0, u(x,tau) = e^{-V(x)} E[u(Y,0) e^{V(Y)}], and for large
- * tau f is constant, so that weights cease to spread; but e^V is large where Y goes seldom, and p =
- * 3/4 has the lighter tail.
- *
- * Reference, forward: the drift c (b + A y) of walk_frame.c and the constant P0 = P(x). With
- * R = F(x') - b - A y, E[R.grad f] = E[f (z.R - div F(x') + tr A)] by parts, Duhamel's formula
- * gives for a clock of rate l
- *     a ring at s:  e^{-P0 s} (1 + r/l),  r = c (z.R - div F(x') + tr A) + P0 - P(x'),
- *     no ring before the longest lag h:  e^{-P0 h}.
- * r is of order sqrt(s), so that l ~ k^(2/3) as for the parametrix. Derivative by x with the
- * reference held: dx'/dx = e^{cAs}, dr = (c z'(J(x') - A) - c grad div F(x') - grad P(x')) dx',
- * grad P = (1 - p)(grad div F + 2p J'F). f is left for u where the parametrix takes over:
- * W e^{p(V(x) - V(x0))}.
- * A. Kolmogorov, Math. Annalen 104 (1931).
- * A number to reproduce: F = 2(x - x^3), p = 3/4, x = 1.6: P = (2 - 15.36 + 0.75 4.992^2)/4 =
- * 1.3326. */
+ * p = 0 is the parametrix, 1/2 the gauge, 1 the backward Kolmogorov equation (Math. Annalen 104,
+ * 1931); p = 3/4 has lighter tails than 1. Reference: the drift c (b + A y) of linear_model.c,
+ * forward, and P0 = P(x). With R = F(x') - b - A y, an event of rate l at s has the factor e^{-P0
+ * s} (1 + r/l),
+ *     r = c (z.R - div F(x') + tr A) + P0 - P(x'),     none before the longest lag h: e^{-P0 h}.
+ * Derivative by x: dx'/dx = e^{cAs}, dr = (c z'(J(x') - A) - c grad div F(x') - grad P(x')) dx',
+ * grad P = (1 - p)(grad div F + 2p J'F). Where the parametrix takes over, W e^{p(V(x) - V(x0))}.
+ * A number to reproduce: F = 2(x - x^3), p = 3/4, x = 1.6: P = (2 - 15.36 + 0.75
+ * 4.992^2)/4 = 1.3326. */
 #include "walk/walk_constants.h"
 #include "walk/walk_steps.h"
 

@@ -15,8 +15,7 @@ double hb_parametrix_rate(const hb_walk_problem *shared, const hb_walk *walk,
 
 /* ---- the linear frame: walk_frame.c ---- */
 
-/* x += m + L g, C = L L' in the view's spread; z and y are kept in gradient and expected. 0: the walk
- * is lost. */
+/* x += m + L g, C = L L' in the view's spread; z, y go to gradient, expected. 0: it is lost. */
 int hb_walk_move(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
                  const double *m);
 /* After a move, for the correction: A, and b + A y in the place of y. */
