@@ -19,6 +19,7 @@
 #include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
+#include "path/linear_path.h"
 #include "problem/initial_average.h"
 #include "problem/noise.h"
 #include "random/streams.h"
@@ -112,30 +113,6 @@ static hb_status follow(builder *b, double h, int *fits)
     return HB_OK;
 }
 
-/* P at the nodes, P' = P A, P(0) = 1, and b->step at the gap's end. */
-static void propagate(builder *b, double h)
-{
-    const size_t d = b->d, dd = d * d;
-    double change = 1;
-    double *PA = b->next; // (COLLOCATION, d, d)
-    for (size_t j = 0; j < COLLOCATION; j++) hb_matrix_diagonal(d, 1, b->P + j * dd);
-    for (int round = 0; round < MOST_ROUNDS && change > SETTLED; round++) {
-        change = 0;
-        for (size_t k = 0; k < COLLOCATION; k++)
-            hb_matrix_multiply(d, h, b->P + k * dd, b->A + k * dd, PA + k * dd);
-        for (size_t j = 0; j < COLLOCATION; j++) {
-            hb_matrix_diagonal(d, 1, b->other);
-            for (size_t k = 0; k < COLLOCATION; k++)
-                hb_axpy(dd, b->behind[j][k], PA + k * dd, b->other);
-            for (size_t k = 0; k < dd; k++)
-                change = fmax(change, fabs(b->other[k] - b->P[j * dd + k]));
-            memcpy(b->P + j * dd, b->other, dd * sizeof(double));
-        }
-    }
-    hb_matrix_diagonal(d, 1, b->step);
-    for (size_t k = 0; k < COLLOCATION; k++) hb_axpy(dd, b->weight[k], PA + k * dd, b->step);
-}
-
 /* S += share (Phi P G)(Phi P G)'. */
 static void add_spread(builder *b, double share, const double *P)
 {
@@ -160,13 +137,15 @@ static void add_spread(builder *b, double share, const double *P)
 static hb_status cross_piece(builder *b, double r, double h, int *fits)
 {
     const size_t d = b->d, dd = d * d;
+    const hb_propagator propagator = {d,           COLLOCATION, b->behind[0], b->weight, SETTLED,
+                                      MOST_ROUNDS, b->P,        b->next,      b->other,  b->step};
     for (size_t j = 0; j < COLLOCATION; j++) b->t[j] = fmax(b->end - r - h * b->node[j], 0);
     HB_TRY(follow(b, h, fits));
     if (!*fits) return HB_OK;
     HB_TRY(model(b, COLLOCATION, b->phi, b->f, b->A));
     for (size_t j = 0; j < COLLOCATION; j++) *fits &= hb_matrix_norm(d, b->A + j * dd) * h <= REACH;
     if (!*fits) return HB_OK;
-    propagate(b, h);
+    HB_TRY(hb_propagate(NULL, &propagator, h, b->A));
     for (size_t j = 0; j < COLLOCATION; j++) {
         HB_TRY(hb_problem_noise_factor(b->context, b->problem, 1, NULL, b->t[j], b->G));
         add_spread(b, h * b->weight[j], b->P + j * dd);

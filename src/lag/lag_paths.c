@@ -6,7 +6,7 @@
  * drift),
  *     a = V + (V - V_2)/gain,       da = (V - V_2)/gain + V - V',
  * so the leading error of the step is removed, and what was removed counts as a doubt
- * (sampling/accumulator_bias.c) like the difference of the rules.
+ * (sampling/spread.c) like the difference of the rules.
  * A number to reproduce: a lag of 1 before the end 1 looks at the time 0 first. */
 #include "lag/lag_paths.h"
 #include "base/context.h"

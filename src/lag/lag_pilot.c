@@ -16,7 +16,6 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
-#include "sampling/accumulator_bias.h"
 #include "sampling/spread.h"
 
 #include <math.h>

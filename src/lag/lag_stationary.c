@@ -12,7 +12,7 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
-#include "lag/lag_parts.h"
+#include "lag/lag_pilot.h"
 #include "problem/noise.h"
 
 #include <math.h>

@@ -13,7 +13,6 @@
 #include "base/context.h"
 #include "base/team_tasks.h"
 #include "particle/particle_pilot.h"
-#include "particle/path_check.h"
 #include "problem/drift_facts.h"
 #include "random/streams.h"
 

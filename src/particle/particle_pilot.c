@@ -5,7 +5,7 @@
  * the density and the errors e_k of the score. The rule with the least
  *     (e^2 + sum_k e_k^2/R) cost, R = sum_k 1/Var(X_k), cost = steps/points + particles looked at
  * wins; chance falls with the trajectories of the estimate, the difference between a rule in time
- * and its coarser partner (accumulator_bias.c) does not. A flagged rule loses; a rule needs 3 + |A|
+ * and its coarser partner (spread.c) does not. A flagged rule loses; a rule needs 3 + |A|
  * T nodes on the lag T. Trajectories with steps h and 2h and the same noise give the bias of h as a
  * third of the difference D. h is halved until (|D| + its error)/3 is below TOLERATED standard
  * errors of the estimate in root mean square, and below 3 of those at each point, or MOST_STEPS is
@@ -16,8 +16,7 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
-#include "particle/particle_unseen.h"
-#include "path/step_reach.h"
+#include "path/trajectories.h"
 #include "problem/time_cuts.h"
 #include "random/streams.h"
 #include "sampling/accumulator.h"

@@ -70,4 +70,27 @@ hb_status hb_pilot_rest(const hb_particle_task *task, hb_context *alone, const d
 /* Trajectories in a batch of the pilot. */
 size_t hb_pilot_batch(const hb_particle_task *task, size_t n_times);
 
+/* ---- particle_unseen.c ---- */
+
+size_t hb_unseen_work(size_t d); /* doubles */
+
+/* Errors of the density, relative, and the score, out[1 + d], of so many samples, where the density
+ * is e^log_u with this score[d]; 0 where all nodes are seen. work: hb_unseen_work. */
+hb_status hb_unseen_errors(const hb_particle_task *task, hb_context *alone,
+                           const hb_particle_kernel *kernel, double log_u, const double *score,
+                           double samples, double *out, double *work);
+
+/* ---- path_check.c: are trajectories of the user those of the problem? ---- */
+
+typedef struct hb_path_verdict {
+    double p_noise, p_drift; /* probabilities of such a mismatch by chance, all tests together */
+    double noise;            /* variance of the increments over the model's, the furthest from 1 */
+    double drift; /* how far a mismatch of the drift has moved paths, in deviations of their ends */
+    double flag;  /* relative error of a density that a mismatch which is no chance stands for */
+} hb_path_verdict;
+
+/* Compares increments with the model's from the same positions; refuses paths of another model. */
+hb_status hb_path_check(hb_context *context, const hb_problem *problem, const hb_given_paths *given,
+                        uint64_t seed, const hb_linear_drift *linear, hb_path_verdict *out);
+
 #endif

@@ -8,10 +8,10 @@ enum { HB_RULE_NODES = 40 };
 
 /* A rule, and a coarser one whose difference from it shows the error in time. */
 typedef struct hb_particle_rule {
-    int lift;   /* 0: fixed lag in the full linear frame; else the heat ball with this lift */
-    double lag; /* the fixed lag, or the time that the ball spans */
+    int lift;       /* 0: fixed lag in the full linear frame; else the heat ball with this lift */
+    double lag;     /* the fixed lag, or the time that the ball spans */
     int from_start; /* the kernel itself is averaged over u0 near it, not over particles */
-    int n_main, n; /* nodes 0 .. n_main-1 carry the kernel itself, the others the correction */
+    int n_main, n;  /* nodes 0 .. n_main-1 carry the kernel itself, the others the correction */
     double s[HB_RULE_NODES];
     double weight[HB_RULE_NODES]; /* of the rule; 0 at nodes of the coarser one */
     double coarse[HB_RULE_NODES]; /* of the coarser one; 0 at nodes of the rule */

@@ -11,8 +11,8 @@
  * for the score likewise with r_k = (L^-1 E)'(phi - (phi.eta) eta) - S c. Heat balls, which look at
  * wide lags, are left out.
  * Must reproduce: a linear drift adds nothing, c = 0. */
-#include "particle/particle_unseen.h"
 #include "base/context.h"
+#include "particle/particle_pilot.h"
 #include "random/streams.h"
 
 #include <heatball/random.h>

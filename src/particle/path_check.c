@@ -9,8 +9,8 @@
  * variance of increments is off by more than LEAST_NOISE, or the drift's mismatch has moved the
  * paths by more than LEAST_DRIFT deviations; a smaller mismatch is added to the reported errors.
  * Must reproduce: twice the noise has a ratio of 4. */
-#include "particle/path_check.h"
 #include "base/context.h"
+#include "particle/particle_pilot.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,10 +10,10 @@
  * is 0 and tau an interval, halved down to the step where the ratio is above its limit.
  * A number to reproduce: a bump 6620 exp(-((x - 0.152)/1.68e-5)^2) with h = 0.01 has the ratio 936
  * at x = 0. */
-#include "path/step_reach.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
+#include "path/trajectories.h"
 #include "problem/drift_facts.h"
 
 #include <math.h>

@@ -19,14 +19,13 @@
  * 4. */
 #include "sampling/accumulator.h"
 #include "base/linear_algebra.h"
-#include "sampling/accumulator_bias.h"
 #include "sampling/spread.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Layout: units, lost, sum |a| of strays, sum a^3, sum a^4, sizes of a, sizes of b, the spread
- * (spread.h), then the differences of accumulator_bias.c. The sizes of a are sum |a|, sum a^2 and
+ * (spread.h), then the differences of spread.c. The sizes of a are sum |a|, sum a^2 and
  * the largest |a|, rising; of b the same of its norm. */
 enum { ABSOLUTE, SQUARE, TOP, SIZES = TOP + HB_ACCUMULATOR_TOP };
 enum {

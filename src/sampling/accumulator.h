@@ -23,7 +23,7 @@ void hb_accumulator_lose(double *sums, double lost);
  * units do not come to, so that what the drift does there was not seen. */
 void hb_accumulator_outlier(double *sums, double size);
 /* n units gave these differences, da[n] and db[n][dim], between the rule in time that is used and a
- * coarser one: what they show beyond their noise is a part of the errors (accumulator_bias.c). */
+ * coarser one: what they show beyond their noise is a part of the errors (spread.c). */
 void hb_accumulator_differ(int dim, double *sums, size_t n, const double *da, const double *db);
 void hb_accumulator_merge(int dim, double *sums, const double *other);
 double hb_accumulator_units(const double *sums);

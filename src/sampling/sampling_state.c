@@ -126,76 +126,56 @@ static void split(uint64_t word, double *high, double *low)
     *low = (double)(word & 0xffffffffu);
 }
 
-static void fill_row(const hb_sampling *s, int r, size_t i, double *row)
+/* The check of a table, whose own place in row 0 is cleared. */
+static uint64_t check_of(const uint64_t *shape, double *table)
 {
-    const hb_sampling_run *run = &s->runs[r];
-    const size_t size = hb_accumulator_size(s->dim);
-    row[COLUMN_FIRST] = (double)run->first;
-    row[COLUMN_ROUNDS] = (double)run->rounds[i];
-    row[COLUMN_CHOSEN] = run->chosen[i];
-    row[COLUMN_SIZE] = (double)run->estimator.samples_per_round;
-    memcpy(row + N_LEADING, run->accumulators + i * size, size * sizeof *row);
-    memcpy(row + N_LEADING + size, run->diagnostic + i * size, size * sizeof *row);
+    char header[HB_NPY_HEADER];
+    const size_t length = hb_npy_header(HB_DTYPE_F64, 2, shape, header);
+    table[HEAD_CHECK] = table[HEAD_CHECK + 1] = 0;
+    return hb_checksum(hb_checksum(HB_CHECKSUM_START, header, length), table,
+                       shape[0] * shape[1] * sizeof *table);
 }
 
-/* Row 0 without its check. */
-static void fill_head(const hb_sampling *s, size_t width, double *row)
+static void fill_table(const hb_sampling *s, const uint64_t *shape, double *table)
 {
-    memset(row, 0, width * sizeof *row);
+    const size_t size = hb_accumulator_size(s->dim);
+    double *row = memset(table, 0, shape[1] * sizeof *table);
     row[HEAD_MAGIC] = MAGIC;
     row[HEAD_VERSION] = VERSION;
     split(s->fingerprint, &row[HEAD_PRINT], &row[HEAD_PRINT + 1]);
     row[HEAD_DIM] = s->dim;
     row[HEAD_N] = (double)s->n;
     row[HEAD_RUNS] = s->n_runs;
-}
-
-/* Of the header and row 0; the others go on from there. */
-static uint64_t check_of_head(const uint64_t *shape, const double *head)
-{
-    char header[HB_NPY_HEADER];
-    const size_t length = hb_npy_header(HB_DTYPE_F64, 2, shape, header);
-    return hb_checksum(hb_checksum(HB_CHECKSUM_START, header, length), head,
-                       shape[1] * sizeof *head);
-}
-
-static uint64_t check_of(const hb_sampling *s, const uint64_t *shape, double *row)
-{
-    fill_head(s, shape[1], row);
-    uint64_t check = check_of_head(shape, row);
     for (int r = 0; r < s->n_runs; r++)
         for (size_t i = 0; i < s->n; i++) {
-            fill_row(s, r, i, row);
-            check = hb_checksum(check, row, shape[1] * sizeof *row);
+            const hb_sampling_run *run = &s->runs[r];
+            row += shape[1];
+            row[COLUMN_FIRST] = (double)run->first;
+            row[COLUMN_ROUNDS] = (double)run->rounds[i];
+            row[COLUMN_CHOSEN] = run->chosen[i];
+            row[COLUMN_SIZE] = (double)run->estimator.samples_per_round;
+            memcpy(row + N_LEADING, run->accumulators + i * size, size * sizeof *row);
+            memcpy(row + N_LEADING + size, run->diagnostic + i * size, size * sizeof *row);
         }
-    return check;
+    split(check_of(shape, table), &table[HEAD_CHECK], &table[HEAD_CHECK + 1]);
 }
 
-static hb_status write_rows(const hb_sampling *s, hb_writer *writer, size_t width, double *row)
+static hb_status write_table(hb_writer *writer, const uint64_t *shape, const double *table)
 {
-    const uint64_t shape[] = {1 + (uint64_t)s->n_runs * s->n, width};
-    const uint64_t check = check_of(s, shape, row);
     HB_TRY(hb_writer_npy_begin(writer, HB_DTYPE_F64, 2, shape));
-    fill_head(s, width, row);
-    split(check, &row[HEAD_CHECK], &row[HEAD_CHECK + 1]);
-    HB_TRY(hb_writer_write(writer, width * sizeof *row, row));
-    for (int r = 0; r < s->n_runs; r++)
-        for (size_t i = 0; i < s->n; i++) {
-            fill_row(s, r, i, row);
-            HB_TRY(hb_writer_write(writer, width * sizeof *row, row));
-        }
-    return HB_OK;
+    return hb_writer_write(writer, shape[0] * shape[1] * sizeof *table, table);
 }
 
 hb_status hb_sampling_save(hb_sampling *s)
 {
-    const size_t width = width_of(s);
-    void *row;
+    const uint64_t shape[] = {1 + (uint64_t)s->n_runs * s->n, width_of(s)};
+    void *table;
     hb_writer *writer;
-    HB_TRY(hb_allocate(s->context, width, sizeof(double), &row));
+    HB_TRY(hb_allocate(s->context, shape[0] * shape[1], sizeof(double), &table));
+    fill_table(s, shape, table);
     hb_status status = hb_writer_create(s->context, s->settings->state, &writer);
-    if (status == HB_OK) status = hb_writer_close(writer, write_rows(s, writer, width, row));
-    hb_release(s->context, row);
+    if (status == HB_OK) status = hb_writer_close(writer, write_table(writer, shape, table));
+    hb_release(s->context, table);
     s->saved = hb_seconds();
     return status;
 }
@@ -248,15 +228,11 @@ hb_status hb_sampling_check_path(hb_context *context, const char *path)
     return HB_OK;
 }
 
-/* Of the whole table, whose row 0 loses its check. */
 static int sums_up(const uint64_t *shape, double *table)
 {
     double there[2], here[2];
     memcpy(there, table + HEAD_CHECK, sizeof there);
-    memset(table + HEAD_CHECK, 0, sizeof there);
-    const uint64_t head = check_of_head(shape, table);
-    split(hb_checksum(head, table + shape[1], (shape[0] - 1) * shape[1] * sizeof *table), here,
-          here + 1);
+    split(check_of(shape, table), here, here + 1);
     return here[0] == there[0] && here[1] == there[1] && !signbit(there[0]) && !signbit(there[1]);
 }
 

@@ -1,6 +1,6 @@
 /* Linear drifts: the answer without a draw, and its numerical error.
  *
- * A drift c(tau) + A(tau) x moves Gaussians to Gaussians (linear_way.c). Two formulas for the
+ * A drift c(tau) + A(tau) x moves Gaussians to Gaussians (linear_path.c). Two formulas for the
  * density:
  *     backward   u(x) = e^-w E[u0(E x + n + N(0, C))],      score E' grad ln E[u0],
  *     forward    u(x) = sum_k w_k N(x; G mu_k + p, G S_k G' + D)     (sums of Gaussians only).
@@ -16,7 +16,7 @@
 #include "walk/walk_linear.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "path/linear_way.h"
+#include "path/linear_path.h"
 #include "problem/initial_average.h"
 #include "problem/noise.h"
 
@@ -48,7 +48,7 @@ static void shake(size_t d, const double *frame, uint64_t state, double *out)
 {
     const size_t dd = d * d;
     const double *C = frame + dd;
-    for (size_t k = 0; k < hb_linear_way_size(d); k++)
+    for (size_t k = 0; k < hb_linear_path_size(d); k++)
         out[k] = frame[k] * (1 + SHAKE * sign_of(&state));
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j <= i; j++)
@@ -60,25 +60,25 @@ static void shake(size_t d, const double *frame, uint64_t state, double *out)
 static const double *shake_all(size_t d, const double *frame, double *out)
 {
     if (!frame) return NULL;
-    for (size_t k = 0; k < SHAKES; k++) shake(d, frame, k + 1, out + k * hb_linear_way_size(d));
+    for (size_t k = 0; k < SHAKES; k++) shake(d, frame, k + 1, out + k * hb_linear_path_size(d));
     return out;
 }
 
 static hb_status find_frames(hb_context *context, const hb_problem *problem, double tau,
                              hb_walk_linear *out)
 {
-    const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_way_size(d);
+    const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_path_size(d);
     double *frames = out->memory;
     int found;
     const int moves = hb_initial_moves(problem);
     const int dear = moves && d > MANY && hb_problem_noise_kind(problem) == HB_NOISE_MATRIX;
     if (!dear) {
-        HB_TRY(hb_linear_way(context, problem, tau, 1, frames, frames + size, &found));
+        HB_TRY(hb_linear_path(context, problem, tau, 1, frames, frames + size, &found));
         if (found) out->backward = frames;
         if (found) out->backward_rough = frames + size;
     }
     if (!moves) return HB_OK;
-    HB_TRY(hb_linear_way(context, problem, tau, -1, frames + 2 * size, frames + 3 * size, &found));
+    HB_TRY(hb_linear_path(context, problem, tau, -1, frames + 2 * size, frames + 3 * size, &found));
     if (found) out->forward = frames + 2 * size;
     if (found) out->forward_rough = frames + 3 * size;
     return HB_OK;
@@ -87,7 +87,7 @@ static hb_status find_frames(hb_context *context, const hb_problem *problem, dou
 hb_status hb_walk_linear_find(hb_context *context, const hb_problem *problem, double tau,
                               hb_walk_linear *out)
 {
-    const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_way_size(d);
+    const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_path_size(d);
     void *memory;
     *out = (hb_walk_linear){.problem = problem, .d = d};
     if (!hb_problem_is_linear(problem)) return HB_OK;
@@ -198,7 +198,7 @@ static void shaken_changes(const hb_walk_linear *l, value_function function, con
     const size_t d = l->d;
     memset(most, 0, (1 + d) * sizeof *most);
     for (size_t k = 0; k < SHAKES; k++) {
-        const closed_value b = function(l, shaken + k * hb_linear_way_size(d), x, work, work + d);
+        const closed_value b = function(l, shaken + k * hb_linear_path_size(d), x, work, work + d);
         for (size_t j = 0; j <= d; j++) {
             const double change = fabs((j == 0 ? b.log_value : work[j - 1]) - value[j]);
             if (!(change <= most[j])) most[j] = change;

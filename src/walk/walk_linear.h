@@ -4,11 +4,11 @@
 
 #include <heatball/problem.h>
 
-/* Frames of linear_way.h over the whole way; NULL: none. */
+/* Frames of linear_path.h over the whole way; NULL: none. */
 typedef struct hb_walk_linear {
     const hb_problem *problem;
     size_t d;
-    const double *backward, *backward_rough, *forward, *forward_rough; // (hb_linear_way_size)
+    const double *backward, *backward_rough, *forward, *forward_rough; // (hb_linear_path_size)
     /* of a noise matrix: the same frames, shaken by rounding, one after the other; else NULL */
     const double *backward_shaken, *forward_shaken;
     int diagonal; /* each coordinate goes its own way */

@@ -3,7 +3,6 @@
 #include "support.h"
 
 #include "sampling/accumulator.h"
-#include "sampling/accumulator_bias.h"
 #include "sampling/spread.h"
 
 enum { DIM = 2, N = 1000, MOST = 60 + 4 * 32 };

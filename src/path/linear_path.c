@@ -12,7 +12,7 @@
  * doubling of base/linear_algebra.c takes the whole path at once, and its thirds. A matrix G(t) has
  * G G' for 2 r I, and t is tau.
  * A number to reproduce: F = -x over tau = 0.5 backward: E = e^0.5, C = e - 1, w = -0.5. */
-#include "path/linear_way.h"
+#include "path/linear_path.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -39,7 +39,7 @@ enum {
 static const double AGREEMENT = 2e-14; /* of whole and halves */
 static const double REACH = 0.5;       /* largest |B| h of a panel */
 
-size_t hb_linear_way_size(size_t d)
+size_t hb_linear_path_size(size_t d)
 {
     return 2 * d * d + d + 1;
 }
@@ -49,7 +49,7 @@ typedef struct panel_powers {
     double *P, *PP, *E; // (NODES, d, d), (NODES, d, d), (d, d)
 } panel_powers;
 
-typedef struct linear_way {
+typedef struct linear_path {
     hb_context *context;
     const hb_problem *problem;
     size_t d;
@@ -66,7 +66,7 @@ typedef struct linear_way {
     size_t panels;                     /* done */
     int broken;                        /* too many panels, or not finite */
     double *fine, *rough;
-} linear_way;
+} linear_path;
 
 /* ---- matrices
  * ------------------------------------------------------------------------------------ */
@@ -89,7 +89,7 @@ static hb_status square(hb_context *context, size_t d, const double *a, double *
  * ----------------------------------------------------------------------------------- */
 
 /* P_j = e^{-B h (1 - node_j)} and E = e^{-B h}. */
-static hb_status taylor(linear_way *w, double h, const panel_powers *p)
+static hb_status taylor(linear_path *w, double h, const panel_powers *p)
 {
     const size_t d = w->d, dd = d * d;
     double *term = w->work, *next = term + dd;
@@ -106,32 +106,38 @@ static hb_status taylor(linear_way *w, double h, const panel_powers *p)
     return HB_OK;
 }
 
-/* P at the nodes from B at the nodes; E = 1 - h sum_k w_k P_k B_k. PP is scratch. */
-static hb_status picard(linear_way *w, double h, const panel_powers *p)
+hb_status hb_propagate(hb_context *context, const hb_propagator *p, double h, const double *A)
 {
-    const size_t d = w->d, dd = d * d;
+    const size_t d = p->d, dd = d * d;
     double change = 1;
-    for (int j = 0; j < NODES; j++) hb_matrix_diagonal(d, 1, p->P + (size_t)j * dd);
-    for (int round = 0; round < MOST_ROUNDS && change > 1e-17; round++) {
+    for (size_t j = 0; j < p->n; j++) hb_matrix_diagonal(d, 1, p->P + j * dd);
+    for (int round = 0; round < p->rounds && change > p->tolerance; round++) {
         change = 0;
-        for (size_t k = 0; k < NODES; k++)
-            HB_TRY(hb_matrix_product(w->context, d, w->flow * h, p->P + k * dd, w->A + k * dd,
-                                     p->PP + k * dd));
-        for (size_t j = 0; j < NODES; j++) {
-            hb_matrix_diagonal(d, 1, w->work);
-            for (size_t k = 0; k < NODES; k++)
-                hb_axpy(dd, -w->ahead[j][k], p->PP + k * dd, w->work);
-            hb_axpy(dd, -1, w->work, p->P + j * dd);
-            change = fmax(change, largest(dd, p->P + j * dd));
-            memcpy(p->P + j * dd, w->work, dd * sizeof(double));
+        for (size_t k = 0; k < p->n; k++)
+            HB_TRY(hb_matrix_product(context, d, h, p->P + k * dd, A + k * dd, p->PA + k * dd));
+        for (size_t j = 0; j < p->n; j++) {
+            hb_matrix_diagonal(d, 1, p->work);
+            for (size_t k = 0; k < p->n; k++)
+                hb_axpy(dd, p->rule[j * p->n + k], p->PA + k * dd, p->work);
+            for (size_t k = 0; k < dd; k++)
+                change = fmax(change, fabs(p->work[k] - p->P[j * dd + k]));
+            memcpy(p->P + j * dd, p->work, dd * sizeof(double));
         }
     }
-    hb_matrix_diagonal(d, 1, p->E);
-    for (size_t k = 0; k < NODES; k++) hb_axpy(dd, -w->weight[k], p->PP + k * dd, p->E);
+    hb_matrix_diagonal(d, 1, p->end);
+    for (size_t k = 0; k < p->n; k++) hb_axpy(dd, p->weight[k], p->PA + k * dd, p->end);
     return HB_OK;
 }
 
-static hb_status make_powers(linear_way *w, panel_powers *p)
+/* P and E of a panel from A at the nodes; PP is scratch. */
+static hb_status picard(linear_path *w, double h, const panel_powers *p)
+{
+    const hb_propagator propagator = {w->d,        NODES, w->ahead[0], w->weight, 1e-17,
+                                      MOST_ROUNDS, p->P,  p->PP,       w->work,   p->E};
+    return hb_propagate(w->context, &propagator, -w->flow * h, w->A);
+}
+
+static hb_status make_powers(linear_path *w, panel_powers *p)
 {
     const size_t dd = w->d * w->d;
     void *memory;
@@ -144,13 +150,13 @@ static hb_status make_powers(linear_way *w, panel_powers *p)
 }
 
 /* Length of a panel. */
-static double length_of(const linear_way *w, int level)
+static double length_of(const linear_path *w, int level)
 {
     return ldexp(w->T / w->first, -level);
 }
 
 /* c, r or G and, unless they are known, A at the nodes of the panel that begins at s. */
-static hb_status sample(linear_way *w, double s, double h)
+static hb_status sample(linear_path *w, double s, double h)
 {
     for (int j = 0; j < NODES; j++) {
         const double at = s + h * w->node[j];
@@ -164,7 +170,7 @@ static hb_status sample(linear_way *w, double s, double h)
 }
 
 /* The lower triangle of C += share (P G)(P G)'; P NULL: the identity. */
-static void add_noise(linear_way *w, double share, const double *P, const double *G, double *C)
+static void add_noise(linear_path *w, double share, const double *P, const double *G, double *C)
 {
     const size_t d = w->d, m = w->m;
     double *PG = w->PG, *turned = PG + d * m; // (d, m), (m, d)
@@ -184,7 +190,7 @@ static void mirror(size_t d, double *C)
 }
 
 /* *powers of the panel, whose drift is sampled; too_long: |B| h is beyond REACH. */
-static hb_status prepare(linear_way *w, int level, double h, panel_powers **powers, int *too_long)
+static hb_status prepare(linear_path *w, int level, double h, panel_powers **powers, int *too_long)
 {
     const size_t d = w->d, dd = d * d;
     panel_powers *p = w->powers + (w->timeless ? level : 0);
@@ -202,7 +208,7 @@ static hb_status prepare(linear_way *w, int level, double h, panel_powers **powe
 }
 
 /* out: the frame of the panel of this level that begins at s; *too_long: none. */
-static hb_status panel_frame(linear_way *w, int level, double s, double *out, int *too_long)
+static hb_status panel_frame(linear_path *w, int level, double s, double *out, int *too_long)
 {
     const size_t d = w->d, dd = d * d;
     const double h = length_of(w, level);
@@ -232,7 +238,7 @@ static hb_status panel_frame(linear_way *w, int level, double s, double *out, in
 }
 
 /* total = panel after total */
-static hb_status join(linear_way *w, const double *panel, double *total)
+static hb_status join(linear_path *w, const double *panel, double *total)
 {
     const size_t d = w->d, dd = d * d;
     const double *E = panel, *C = E + dd, *n = C + dd;
@@ -256,7 +262,7 @@ static hb_status join(linear_way *w, const double *panel, double *total)
 
 static void begin(size_t d, double *total)
 {
-    memset(total, 0, hb_linear_way_size(d) * sizeof *total);
+    memset(total, 0, hb_linear_path_size(d) * sizeof *total);
     hb_matrix_diagonal(d, 1, total);
 }
 
@@ -282,7 +288,7 @@ static int agree(size_t d, const double *a, const double *b)
 }
 
 /* Whether a cut in t lies inside of a panel that is longer than the pieces beside the cut. */
-static int hides(const linear_way *w, double s, double h)
+static int hides(const linear_path *w, double s, double h)
 {
     const hb_time_cuts *cuts = hb_problem_cuts(w->problem);
     const double *t = cuts->t, low = w->flow > 0 ? w->T - s - h : s, high = low + h;
@@ -293,9 +299,9 @@ static int hides(const linear_way *w, double s, double h)
 }
 
 /* Adds the panel of this level that begins at s, whose frame is `whole` unless it is too long. */
-static hb_status add_panel(linear_way *w, int level, double s, const double *whole, int too_long)
+static hb_status add_panel(linear_path *w, int level, double s, const double *whole, int too_long)
 {
-    const size_t d = w->d, size = hb_linear_way_size(d);
+    const size_t d = w->d, size = hb_linear_path_size(d);
     const double h = length_of(w, level);
     int long_half[2];
     void *memory;
@@ -325,7 +331,7 @@ static hb_status add_panel(linear_way *w, int level, double s, const double *who
     return status;
 }
 
-static hb_status add_panels(linear_way *w, double *whole)
+static hb_status add_panels(linear_path *w, double *whole)
 {
     for (int k = 0; k < w->first && !w->broken; k++) {
         int too_long;
@@ -337,7 +343,7 @@ static hb_status add_panels(linear_way *w, double *whole)
 }
 
 /* Nothing depends on t: the way in `parts` equal pieces; powers: (3 and more, d, d). */
-static hb_status constant_way(linear_way *w, int parts, double *panel, double *total,
+static hb_status constant_way(linear_path *w, int parts, double *panel, double *total,
                               double *scratch)
 {
     const size_t d = w->d, dd = d * d;
@@ -367,7 +373,7 @@ static hb_status constant_way(linear_way *w, int parts, double *panel, double *t
 
 /* t with tau(t) = tau, to rounding: the problem's own time where it is that one; else the inverse,
  * which is good to 1e-12, and a step of Newton. */
-static hb_status find_time(linear_way *w, double tau)
+static hb_status find_time(linear_path *w, double tau)
 {
     const double own = hb_problem_time(w->problem);
     double found;
@@ -383,22 +389,22 @@ static hb_status find_time(linear_way *w, double tau)
     return HB_OK;
 }
 
-static hb_status create_arrays(linear_way *w, hb_workspace *work)
+static hb_status create_arrays(linear_path *w, hb_workspace *work)
 {
     const size_t d = w->d, dd = d * d;
     HB_TRY(HB_WORKSPACE(w->context, work, HB_ARRAY(w->origin, NODES * d), HB_ARRAY(w->t, NODES),
                         HB_ARRAY(w->f, NODES * d), HB_ARRAY(w->A, NODES * dd),
                         HB_ARRAY(w->rate, NODES), HB_ARRAY(w->work, 3 * dd + d),
-                        HB_ARRAY(w->scratch, hb_linear_way_size(d) + 2 * dd + HB_LINEAR_WORK(d)),
+                        HB_ARRAY(w->scratch, hb_linear_path_size(d) + 2 * dd + HB_LINEAR_WORK(d)),
                         HB_ARRAY(w->G, NODES * d * w->m), HB_ARRAY(w->PG, 2 * d * w->m + dd)));
     memset(w->origin, 0, NODES * d * sizeof(double));
     return hb_quadrature_beta(w->context, 1, 1, NODES, w->node, w->weight);
 }
 
-static hb_status go(linear_way *w, double tau)
+static hb_status go(linear_path *w, double tau)
 {
     double *scratch = w->scratch;
-    const size_t d = w->d, size = hb_linear_way_size(d);
+    const size_t d = w->d, size = hb_linear_path_size(d);
     hb_collocation(NODES, w->node, w->weight, 1, w->ahead[0]);
     HB_TRY(find_time(w, tau));
     w->t[0] = w->T;
@@ -419,11 +425,11 @@ static hb_status go(linear_way *w, double tau)
     return HB_OK;
 }
 
-hb_status hb_linear_way(hb_context *context, const hb_problem *problem, double tau, double flow,
-                        double *fine, double *rough, int *found)
+hb_status hb_linear_path(hb_context *context, const hb_problem *problem, double tau, double flow,
+                         double *fine, double *rough, int *found)
 {
     const size_t d = (size_t)hb_problem_dim(problem);
-    linear_way w = {.context = context, .problem = problem, .d = d, .flow = flow};
+    linear_path w = {.context = context, .problem = problem, .d = d, .flow = flow};
     hb_workspace work = {0};
     w.timeless = hb_problem_jacobian_is_timeless(problem);
     if (hb_problem_noise_kind(problem) == HB_NOISE_MATRIX)
