@@ -12,6 +12,7 @@
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
 #include "lag/lag_pilot.h"
+#include "particle/particle_estimator.h"
 #include "problem/drift_facts.h"
 #include "problem/noise.h"
 #include "problem/time_cuts.h"
@@ -26,7 +27,6 @@ enum {
     BATCHES = 128,
     DIAGNOSTIC_PART = 4,
     USUAL_ROUND = 8192,
-    LEAST_NOMINAL = 1 << 17,
     TOGETHER = 512,        /* trajectories that move together */
     PART_DOUBLES = 1 << 24 /* of the units of a part of a round */
 };
@@ -195,14 +195,6 @@ static void read_facts(const hb_problem *problem, hb_lag_task *task)
     task->frozen = !facts->is_formula || facts->n_breaks > 0 || !facts->steady;
 }
 
-/* As in particle_estimator.c: a run that is resumed with a few more makes the same choices. */
-static double nominal_samples(uint64_t samples)
-{
-    double nominal = LEAST_NOMINAL;
-    while (nominal < (double)samples) nominal *= 4;
-    return nominal;
-}
-
 hb_status hb_lag_task_make(hb_context *context, const hb_problem *problem,
                            const hb_sampling_settings *settings, size_t n, const double *points,
                            hb_lag_task *out)
@@ -218,7 +210,7 @@ hb_status hb_lag_task_make(hb_context *context, const hb_problem *problem,
              "them out");
     HB_TRY(hb_random_words(context, settings->seed, HB_STREAM_PARTICLES, 0, 2, words));
     out->seed = words[0] | (uint64_t)words[1] << 32;
-    out->samples = nominal_samples(settings->samples);
+    out->samples = hb_nominal_samples(settings->samples);
     read_facts(problem, out);
     return HB_OK;
 }
@@ -350,29 +342,28 @@ static hb_status compare_halves(lag_estimator *p)
 {
     const size_t n = p->task.n, size = p->part * n * hb_lag_row(p->task.d), group = group_of(p);
     const uint64_t seed = p->plan.seed;
-    void *memory, *wanted;
-    HB_TRY(hb_allocate(p->task.context, size, sizeof(double), &memory));
-    hb_status status = hb_allocate(p->task.context, n, 1, &wanted);
-    if (status == HB_OK) {
-        p->wanted = memset(wanted, 1, n);
-        p->plan.seed = p->task.seed;
-        p->in_part = p->part;
-        p->first = 0;
-        for (int half = 0; half < 2 && status == HB_OK; half++) {
-            p->from_end = half ? p->times.n_ends / 2 : 0;
-            p->to_end = half ? p->times.n_ends : p->times.n_ends / 2;
-            status = hb_parallel_for(p->task.context, "halves", (p->part + group - 1) / group,
-                                     make_group, p);
-            if (half == 0) memcpy(memory, p->units, size * sizeof(double));
-        }
-        if (status == HB_OK) judge_halves(p, memory, p->units);
-        hb_release(p->task.context, wanted);
+    double *first;
+    unsigned char *wanted;
+    hb_workspace work;
+    HB_TRY(HB_WORKSPACE(p->task.context, &work, HB_ARRAY(first, size), HB_ARRAY(wanted, n)));
+    p->wanted = memset(wanted, 1, n);
+    p->plan.seed = p->task.seed;
+    p->in_part = p->part;
+    p->first = 0;
+    hb_status status = HB_OK;
+    for (int half = 0; half < 2 && status == HB_OK; half++) {
+        p->from_end = half ? p->times.n_ends / 2 : 0;
+        p->to_end = half ? p->times.n_ends : p->times.n_ends / 2;
+        status = hb_parallel_for(p->task.context, "halves", (p->part + group - 1) / group,
+                                 make_group, p);
+        if (half == 0) memcpy(first, p->units, size * sizeof *first);
     }
+    if (status == HB_OK) judge_halves(p, first, p->units);
     p->plan.seed = seed;
     p->from_end = 0;
     p->to_end = p->times.n_ends;
     p->wanted = NULL;
-    hb_release(p->task.context, memory);
+    hb_workspace_destroy(&work);
     return status;
 }
 

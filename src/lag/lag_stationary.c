@@ -26,7 +26,8 @@ enum {
     QUIET = 3,
     WAIT = 4,
     ENDS = 32,
-    ROUND = 1024
+    ROUND = 1024,
+    FUNCTIONS = 5 /* of a coordinate */
 };
 
 static const double FORGOTTEN = 0.1;  /* correlation */
@@ -54,12 +55,6 @@ static hb_status make_group(void *user, size_t index, int thread)
     return hb_context_adopt(p->task->context, alone,
                             hb_paths_simulate(alone, &p->plan, index * GROUP, GROUP, PROBES,
                                               p->x + index * GROUP * p->task->d, NULL));
-}
-
-/* How many functions there are. */
-static size_t n_functions(size_t d)
-{
-    return 5 * d;
 }
 
 /* Function q of a place, in units of the spread at the last time. */
@@ -123,7 +118,7 @@ static void follow_function(const probe *p, size_t k, size_t q, double *change, 
 /* Nothing changes from time k to the next, and each path has forgotten where it was. */
 static int is_quiet(const probe *p, size_t k)
 {
-    for (size_t q = 0; q < n_functions(p->task->d); q++) {
+    for (size_t q = 0; q < FUNCTIONS * p->task->d; q++) {
         double change, correlation;
         follow_function(p, k, q, &change, &correlation);
         if (!(change < CALM && correlation < FORGOTTEN)) return 0;

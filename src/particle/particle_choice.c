@@ -210,7 +210,7 @@ static hb_status add_given(const hb_particle_task *task, hb_particle_rules *out)
         while (last > 0 && s[last - 1] >= 0.999 * ldexp(s[n - 1], -k)) last--;
         if (last == before) break;
         before = last;
-        status = hb_rule_lag_given(task->context, n, s, last,
+        status = hb_rule_lag_given(task->context, s, last,
                                    linear                     ? NO_NODES
                                    : task->dim <= HB_ROOT_DIM ? GIVEN_NODES
                                                               : nodes_of(task->dim, k),

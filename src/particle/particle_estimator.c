@@ -178,9 +178,7 @@ static hb_status convert_times(hb_context *context, const hb_problem *problem, d
 /* ---- creation
  * ------------------------------------------------------------------------------------ */
 
-/* Trajectories that the step is chosen for: what is asked for, in powers of 4 from 2^17 on, so that
- * a run that goes on with a few more has the same step. */
-static double nominal_samples(uint64_t samples)
+double hb_nominal_samples(uint64_t samples)
 {
     double nominal = 0x1p17;
     while (nominal < (double)samples) nominal *= 4;
@@ -223,7 +221,7 @@ static hb_status make_task(hb_context *context, const hb_problem *problem, doubl
     p->task.asked = (double)(settings->n_paths ? settings->n_paths : settings->samples);
     if (p->task.asked == 0) p->task.asked = USUAL_SAMPLES;
     p->task.samples =
-        settings->n_paths ? (double)settings->n_paths : nominal_samples(settings->samples);
+        settings->n_paths ? (double)settings->n_paths : hb_nominal_samples(settings->samples);
     return HB_OK;
 }
 

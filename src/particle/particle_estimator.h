@@ -9,4 +9,8 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
                                 const hb_sampling_settings *settings, size_t n,
                                 const double *points, hb_estimator *out);
 
+/* Trajectories that the step is chosen for: what is asked for, in powers of 4 from 2^17 on, so that
+ * a run that is resumed with a few more has the same step. */
+double hb_nominal_samples(uint64_t samples);
+
 #endif

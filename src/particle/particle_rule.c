@@ -22,11 +22,6 @@
 
 enum { FINE = 96 };
 
-static void start_rule(int lift, double lag, hb_particle_rule *out)
-{
-    *out = (hb_particle_rule){.lift = lift, .lag = lag};
-}
-
 /* which = 0: a node of the rule; 1: of the coarser one. */
 static void put_node(hb_particle_rule *rule, int which, double s, double weight)
 {
@@ -62,7 +57,7 @@ static hb_status put_roots(hb_context *context, int which, int m, hb_rule_kind k
 hb_status hb_rule_lag(hb_context *context, double lag, const int m[2], hb_rule_kind kind,
                       hb_particle_rule *out)
 {
-    start_rule(0, lag, out);
+    *out = (hb_particle_rule){.lag = lag};
     put_main(out);
     for (int which = 0; which < 2 && m[0] > 0; which++)
         HB_TRY(put_roots(context, which, m[which], kind, out));
@@ -116,11 +111,10 @@ static hb_status put_given(hb_context *context, int which, size_t n, const doubl
     return HB_OK;
 }
 
-hb_status hb_rule_lag_given(hb_context *context, size_t n, const double *s, size_t last,
-                            const int m[2], hb_particle_rule *out)
+hb_status hb_rule_lag_given(hb_context *context, const double *s, size_t last, const int m[2],
+                            hb_particle_rule *out)
 {
-    (void)n;
-    start_rule(0, s[last], out);
+    *out = (hb_particle_rule){.lag = s[last]};
     put_main(out);
     for (int which = 0; which < 2 && m[0] > 0; which++)
         HB_TRY(put_given(context, which, last + 1, s, m[which], out));
@@ -190,7 +184,7 @@ hb_status hb_rule_ball(hb_context *context, int dim, int lift, double span, cons
                        hb_particle_rule *out)
 {
     const double half = 0.5 * (dim + lift);
-    start_rule(lift, span, out);
+    *out = (hb_particle_rule){.lift = lift, .lag = span};
     for (int which = 0; which < 2; which++)
         HB_TRY(kappa_nodes(context, which, half, span, m[which], out));
     out->n_main = out->n;

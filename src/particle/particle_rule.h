@@ -24,9 +24,9 @@ typedef enum hb_rule_kind { HB_RULE_ROOT, HB_RULE_ROOT_LIMIT, HB_RULE_PLAIN_LIMI
 /* Fixed lag with m[0] >= 0 nodes for the correction, m[1] in the coarser rule. */
 hb_status hb_rule_lag(hb_context *context, double lag, const int m[2], hb_rule_kind kind,
                       hb_particle_rule *out);
-/* The same from given lags s[n] > 0, rising, up to s[last]; m falls when there are too few. */
-hb_status hb_rule_lag_given(hb_context *context, size_t n, const double *s, size_t last,
-                            const int m[2], hb_particle_rule *out);
+/* The same from given lags s > 0, rising, up to s[last]; m falls when there are too few. */
+hb_status hb_rule_lag_given(hb_context *context, const double *s, size_t last, const int m[2],
+                            hb_particle_rule *out);
 /* Heat ball that spans `span`, in dim + lift dimensions, with m nodes for each part. */
 hb_status hb_rule_ball(hb_context *context, int dim, int lift, double span, const int m[2],
                        hb_particle_rule *out);

@@ -53,17 +53,14 @@ hb_status hb_linear_drift_find(hb_context *context, const hb_problem *problem, h
     *out = (hb_linear_drift){NULL, NULL};
     if (!hb_problem_is_autonomous(problem) || !hb_problem_is_linear(problem)) return HB_OK;
     if (hb_problem_noise_kind(problem) != HB_NOISE_SCALAR) return HB_OK;
-    void *memory = NULL, *kept = NULL;
-    HB_TRY(hb_allocate(context, d, sizeof(double), &memory));
-    hb_status status = hb_allocate(context, d * d + d, sizeof(double), &kept);
-    double *origin = memset(memory, 0, d * sizeof(double)), *A = kept;
+    void *memory;
+    HB_TRY(hb_allocate(context, d * d + 2 * d, sizeof(double), &memory));
+    double *A = memory, *c = A + d * d, *origin = memset(c + d, 0, d * sizeof(double));
+    const hb_status status = hb_problem_drift(context, problem, 1, origin, 0, c, NULL, NULL, A);
     if (status == HB_OK)
-        status = hb_problem_drift(context, problem, 1, origin, 0, A + d * d, NULL, NULL, A);
-    if (status == HB_OK)
-        *out = (hb_linear_drift){A, A + d * d};
+        *out = (hb_linear_drift){A, c};
     else
-        hb_release(context, kept);
-    hb_release(context, memory);
+        hb_release(context, memory);
     return status;
 }
 

@@ -183,13 +183,7 @@ static hb_status create_arrays(hb_walks *w)
         HB_ARRAY_IF(!w->closed, w->parts, n * HB_ROUND_BLOCKS * hb_accumulator_size((int)d)),
         HB_ARRAY(w->counted, threads * HB_WALK_BLOCK * (1 + d)), HB_ARRAY(w->alone, threads),
         HB_ARRAY(w->blocks, threads)));
-    memset(w->log_scale, 0, n * sizeof *w->log_scale);
-    memset(w->plans, 0, n * sizeof *w->plans);
-    memset(w->unserved, 0, n);
-    memset(w->stiff, 0, n);
-    memset(w->hidden, 0, n * sizeof *w->hidden);
-    memset(w->errors, 0, n * (1 + d) * sizeof *w->errors);
-    memset((void *)w->blocks, 0, threads * sizeof *w->blocks);
+    memset(w->work.memory, 0, w->work.size);
     w->n_threads = (int)threads;
     for (size_t t = 0; t < threads && !w->closed; t++) {
         w->alone[t] = hb_context_child(w->context, 1);

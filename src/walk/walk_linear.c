@@ -56,31 +56,18 @@ static void shake(size_t d, const double *frame, uint64_t state, double *out)
                 C[i * d + j] + SHAKE * sign_of(&state) * sqrt(C[i * d + i] * C[j * d + j]);
 }
 
-/* SHAKES of them after one another at out. */
-static const double *shake_all(size_t d, const double *frame, double *out)
+/* Frames of one flow into memory, (2, size), and, of a noise matrix, SHAKES more behind. */
+static hb_status find_frames(hb_context *context, const hb_walk_linear *l, double tau, double flow,
+                             double *memory, hb_linear_frames *out)
 {
-    if (!frame) return NULL;
-    for (size_t k = 0; k < SHAKES; k++) shake(d, frame, k + 1, out + k * hb_linear_path_size(d));
-    return out;
-}
-
-static hb_status find_frames(hb_context *context, const hb_problem *problem, double tau,
-                             hb_walk_linear *out)
-{
-    const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_path_size(d);
-    double *frames = out->memory;
+    const size_t size = hb_linear_path_size(l->d);
     int found;
-    const int moves = hb_initial_moves(problem);
-    const int dear = moves && d > MANY && hb_problem_noise_kind(problem) == HB_NOISE_MATRIX;
-    if (!dear) {
-        HB_TRY(hb_linear_path(context, problem, tau, 1, frames, frames + size, &found));
-        if (found) out->backward = frames;
-        if (found) out->backward_rough = frames + size;
-    }
-    if (!moves) return HB_OK;
-    HB_TRY(hb_linear_path(context, problem, tau, -1, frames + 2 * size, frames + 3 * size, &found));
-    if (found) out->forward = frames + 2 * size;
-    if (found) out->forward_rough = frames + 3 * size;
+    HB_TRY(hb_linear_path(context, l->problem, tau, flow, memory, memory + size, &found));
+    if (!found) return HB_OK;
+    *out = (hb_linear_frames){.fine = memory, .rough = memory + size};
+    if (hb_problem_noise_kind(l->problem) != HB_NOISE_MATRIX) return HB_OK;
+    out->shaken = memory + 2 * size;
+    for (size_t k = 0; k < SHAKES; k++) shake(l->d, memory, k + 1, memory + (2 + k) * size);
     return HB_OK;
 }
 
@@ -88,20 +75,22 @@ hb_status hb_walk_linear_find(hb_context *context, const hb_problem *problem, do
                               hb_walk_linear *out)
 {
     const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_path_size(d);
+    const int moves = hb_initial_moves(problem);
+    const int matrix = hb_problem_noise_kind(problem) == HB_NOISE_MATRIX;
     void *memory;
     *out = (hb_walk_linear){.problem = problem, .d = d};
     if (!hb_problem_is_linear(problem)) return HB_OK;
-    const int matrix = hb_problem_noise_kind(problem) == HB_NOISE_MATRIX;
-    HB_TRY(hb_allocate(context, (4 + (matrix ? 2 * SHAKES : 0)) * size, sizeof(double), &memory));
+    const size_t each = (2 + (matrix ? SHAKES : 0)) * size;
+    HB_TRY(hb_allocate(context, 2 * each, sizeof(double), &memory));
     out->memory = memory;
-    const hb_status status = find_frames(context, problem, tau, out);
-    double *shaken = (double *)memory + 4 * size;
-    if (status == HB_OK && matrix) {
-        out->backward_shaken = shake_all(d, out->backward, shaken);
-        out->forward_shaken = shake_all(d, out->forward, shaken + SHAKES * size);
-    }
-    if (status != HB_OK || !(out->backward || out->forward)) hb_walk_linear_clear(context, out);
-    const double *any = out->backward ? out->backward : out->forward;
+    hb_status status = HB_OK;
+    if (!(moves && matrix && d > MANY))
+        status = find_frames(context, out, tau, 1, memory, &out->backward);
+    if (moves && status == HB_OK)
+        status = find_frames(context, out, tau, -1, (double *)memory + each, &out->forward);
+    if (status != HB_OK || !(out->backward.fine || out->forward.fine))
+        hb_walk_linear_clear(context, out);
+    const double *any = out->backward.fine ? out->backward.fine : out->forward.fine;
     out->diagonal = any && is_diagonal(d, any) && is_diagonal(d, any + d * d);
     return status;
 }
@@ -114,8 +103,9 @@ void hb_walk_linear_clear(hb_context *context, hb_walk_linear *linear)
 
 int hb_walk_linear_is_closed(const hb_walk_linear *linear)
 {
-    return linear->forward ||
-           (linear->backward && hb_initial_average_is_closed(linear->problem, linear->diagonal));
+    return linear->forward.fine ||
+           (linear->backward.fine &&
+            hb_initial_average_is_closed(linear->problem, linear->diagonal));
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -196,7 +186,6 @@ static void shaken_changes(const hb_walk_linear *l, value_function function, con
                            const double *x, const double *value, double *most, double *work)
 {
     const size_t d = l->d;
-    memset(most, 0, (1 + d) * sizeof *most);
     for (size_t k = 0; k < SHAKES; k++) {
         const closed_value b = function(l, shaken + k * hb_linear_path_size(d), x, work, work + d);
         for (size_t j = 0; j <= d; j++) {
@@ -206,49 +195,41 @@ static void shaken_changes(const hb_walk_linear *l, value_function function, con
     }
 }
 
-/* score and error: (1 + d), the first for ln u. Returns the error of ln u. */
-static double value_with_error(const hb_walk_linear *l, value_function function, const double *fine,
-                               const double *rough, const double *shaken, const double *x,
-                               double *value, double *error, double *work)
+/* value and error: (1 + d), the first for ln u. Returns the error of ln u. */
+static double value_with_error(const hb_walk_linear *l, value_function function,
+                               const hb_linear_frames *frames, const double *x, double *value,
+                               double *error, double *work)
 {
     const size_t d = l->d;
-    const closed_value a = function(l, fine, x, value + 1, work + d);
+    const closed_value a = function(l, frames->fine, x, value + 1, work + d);
+    const double steep = frames->shaken ? 0 : a.steep;
     value[0] = a.log_value;
-    if (shaken) shaken_changes(l, function, shaken, x, value, error, work);
-    const closed_value b = function(l, rough, x, work, work + d);
-    if (shaken) {
-        error[0] = 2 * (error[0] + fabs(a.log_value - b.log_value)) + ROUNDING * a.rounding;
-        for (size_t k = 0; k < d; k++)
-            error[1 + k] =
-                2 * (error[1 + k] + fabs(value[1 + k] - work[k])) + ROUNDING * fabs(value[1 + k]);
-        for (size_t k = 0; k <= d; k++)
-            if (isnan(error[k])) error[k] = INFINITY;
-        return error[0];
-    }
-    error[0] = 2 * fabs(a.log_value - b.log_value) + ROUNDING * a.rounding;
+    memset(error, 0, (1 + d) * sizeof *error);
+    if (frames->shaken) shaken_changes(l, function, frames->shaken, x, value, error, work);
+    const closed_value b = function(l, frames->rough, x, work, work + d);
+    error[0] = 2 * (error[0] + fabs(a.log_value - b.log_value)) + ROUNDING * a.rounding;
     for (size_t k = 0; k < d; k++)
-        error[1 + k] = 2 * fabs(value[1 + k] - work[k]) + ROUNDING * (fabs(value[1 + k]) + a.steep);
+        error[1 + k] = 2 * (error[1 + k] + fabs(value[1 + k] - work[k])) +
+                       ROUNDING * (fabs(value[1 + k]) + steep);
+    for (size_t k = 0; k <= d && frames->shaken; k++)
+        if (isnan(error[k])) error[k] = INFINITY;
     return isnan(error[0]) ? INFINITY : error[0];
 }
 
 void hb_walk_linear_value(const hb_walk_linear *l, const double *x, double *value, double *error,
                           double *other, double *work)
 {
-    const size_t d = l->d;
-    const int back = l->backward && hb_initial_average_is_closed(l->problem, l->diagonal);
-    double least = INFINITY;
+    const size_t d = l->d, bytes = (1 + d) * sizeof *value;
+    double least = INFINITY, *error2 = other + 1 + d;
     for (size_t k = 0; k <= d; k++) {
         value[k] = NAN;
         error[k] = INFINITY;
     }
-    if (back)
-        least = value_with_error(l, backward_value, l->backward, l->backward_rough,
-                                 l->backward_shaken, x, value, error, work);
-    if (!l->forward) return;
-    double *value2 = other, *error2 = other + 1 + d;
-    const double claim = value_with_error(l, forward_value, l->forward, l->forward_rough,
-                                          l->forward_shaken, x, value2, error2, work);
-    if (!(claim < least)) return;
-    memcpy(value, value2, (1 + d) * sizeof *value);
-    memcpy(error, error2, (1 + d) * sizeof *error);
+    if (l->backward.fine && hb_initial_average_is_closed(l->problem, l->diagonal))
+        least = value_with_error(l, backward_value, &l->backward, x, value, error, work);
+    if (!l->forward.fine ||
+        !(value_with_error(l, forward_value, &l->forward, x, other, error2, work) < least))
+        return;
+    memcpy(value, other, bytes);
+    memcpy(error, error2, bytes);
 }

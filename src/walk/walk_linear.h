@@ -4,14 +4,17 @@
 
 #include <heatball/problem.h>
 
-/* Frames of linear_path.h over the whole way; NULL: none. */
+/* Frames of linear_path.h over the whole path, (hb_linear_path_size) each; NULL: none. */
+typedef struct hb_linear_frames {
+    const double *fine, *rough;
+    const double *shaken; /* of a noise matrix: `fine`, changed by rounding, some after another */
+} hb_linear_frames;
+
 typedef struct hb_walk_linear {
     const hb_problem *problem;
     size_t d;
-    const double *backward, *backward_rough, *forward, *forward_rough; // (hb_linear_path_size)
-    /* of a noise matrix: the same frames, shaken by rounding, one after the other; else NULL */
-    const double *backward_shaken, *forward_shaken;
-    int diagonal; /* each coordinate goes its own way */
+    hb_linear_frames backward, forward;
+    int diagonal; /* each coordinate goes its own path */
     void *memory;
 } hb_walk_linear;
 

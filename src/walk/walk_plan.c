@@ -63,9 +63,9 @@ int hb_walk_is_bridge(const hb_walk_plan *plan)
 static int is_sound(const hb_walk_linear *linear)
 {
     double most = 0;
-    for (size_t k = 0; linear->backward && k < linear->d * linear->d; k++)
-        most = fmax(most, fabs(linear->backward[k]));
-    return linear->backward && (linear->diagonal || most < MOST_GROWTH);
+    for (size_t k = 0; linear->backward.fine && k < linear->d * linear->d; k++)
+        most = fmax(most, fabs(linear->backward.fine[k]));
+    return linear->backward.fine && (linear->diagonal || most < MOST_GROWTH);
 }
 
 /* Walks of many steps go along heat balls and isotropic frames. */
@@ -125,7 +125,7 @@ hb_status hb_walks_describe(hb_walks *w, const hb_problem *problem, double tau)
     *shared = (hb_walk_problem){
         .problem = problem, .d = d, .tau = tau, .place = hb_problem_initial_place(problem)};
     shared->linear = w->closed || (is_sound(&w->linear) && (!uniform || diagonal));
-    shared->exact = shared->linear ? w->linear.backward : NULL;
+    shared->exact = shared->linear ? w->linear.backward.fine : NULL;
     shared->cuts =
         shared->linear || hb_problem_cuts(problem)->n == 0 ? NULL : hb_problem_cuts(problem);
     shared->gradient = !shared->linear && hb_problem_is_gradient(problem) &&
