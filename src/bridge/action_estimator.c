@@ -86,7 +86,7 @@ hb_status hb_action_range(hb_walk_block *b, const double *x0, double *range, int
 
 /* ---- ends ---- */
 
-static double mix(const double *list, const action_end *e)
+static double action_mix(const double *list, const action_end *e)
 {
     return (1 - e->share) * list[e->cell] + e->share * list[e->cell + 1];
 }
@@ -105,7 +105,7 @@ static double end_tangent(const hb_action_paths *l, size_t end)
     return l->path[end][HB_ACTION_LAGS].tangent;
 }
 
-static void draw_ends(hb_walk_block *b, size_t offset, size_t n)
+static void action_draw_ends(hb_walk_block *b, size_t offset, size_t n)
 {
     struct hb_action_walks *w = b->action;
     const hb_action_paths *l = &w->paths;
@@ -142,13 +142,13 @@ static double weigh_path(const hb_action_paths *l, action_end *e, action_part *s
     e->node = l->end[beside];
     e->bridge_time =
         v * one[HB_ACTION_LAGS].bridge_time + e->share * two[HB_ACTION_LAGS].bridge_time;
-    *sum = (action_part){mix(l->potential, e), mix(l->potential_rise, e)};
+    *sum = (action_part){action_mix(l->potential, e), action_mix(l->potential_rise, e)};
     return 0.5 * l->rise[beside] - 0.5 * log(4 * M_PI * e->bridge_time) -
            mix_products(l->speed, l->speed_next, l->speed_next, e);
 }
 
 /* W but for e^{-X}, and its derivative but for dX, into b->slope; what X and dX share. */
-static hb_status weigh_ends(hb_walk_block *b, size_t offset, size_t n)
+static hb_status action_weigh_ends(hb_walk_block *b, size_t offset, size_t n)
 {
     struct hb_action_walks *w = b->action;
     const hb_action_paths *l = &w->paths;
@@ -179,7 +179,7 @@ typedef struct sight {
 } sight;
 
 /* At r of the clock of a comb of M points. */
-static sight see(const hb_action_paths *l, const action_end *e, double r, double M)
+static sight action_see(const hb_action_paths *l, const action_end *e, double r, double M)
 {
     const size_t t = r < 1 ? (size_t)(r * HB_ACTION_LAGS) : HB_ACTION_LAGS - 1;
     const double s = l->T * r * r * (3 - 2 * r);
@@ -217,7 +217,7 @@ static sight see(const hb_action_paths *l, const action_end *e, double r, double
 }
 
 /* What Q and Q' at m + Z stand for. */
-static action_part part_of(const sight *at, double Z, const double *value)
+static action_part action_part_of(const sight *at, double Z, const double *value)
 {
     return (action_part){
         at->weight * (value[0] - 0.5 * (at->position_2 + at->pull * Z) * Z - at->potential),
@@ -247,14 +247,14 @@ static sight see_node(const hb_action_paths *l, const action_end *e, size_t t, d
 }
 
 /* The rule misses about F ds^(3/2) between two points, F the slope of what stands in X. */
-static void add_row(struct hb_action_walks *w, size_t i, size_t row, const sight *at)
+static void action_add_row(struct hb_action_walks *w, size_t i, size_t row, const sight *at)
 {
     const double share = SCORE_SHARE * 2 * w->paths.T;
     const double cube = at->weight * at->weight * at->weight;
     for (int side = 0; side < 2; side++) {
         const double Z = (side ? -at->root : at->root) * w->Y[row][i], *value = w->values[i][side];
         const double slope = value[1] - 0.5 * at->position_2 - at->pull * Z;
-        const action_part part = part_of(at, Z, value);
+        const action_part part = action_part_of(at, Z, value);
         w->part[row][i][side] = part;
         w->sum[i][side].X += part.X;
         w->sum[i][side].dX += part.dX;
@@ -264,7 +264,7 @@ static void add_row(struct hb_action_walks *w, size_t i, size_t row, const sight
 }
 
 /* Bridges at M - 1 fixed times, and p, the trapezoid rule there. */
-static hb_status guess(hb_walk_block *b, size_t offset, size_t n)
+static hb_status action_guess(hb_walk_block *b, size_t offset, size_t n)
 {
     struct hb_action_walks *w = b->action;
     const size_t M = (size_t)b->plan->points;
@@ -290,13 +290,13 @@ static hb_status guess(hb_walk_block *b, size_t offset, size_t n)
             w->x[i][1] = at[i].position - at[i].root * w->Y[row][i];
         }
         HB_TRY(hb_gauge_formula_line(b->context, b->shared.gauge, 2 * n, w->x[0], w->values[0][0]));
-        for (size_t i = 0; i < n; i++) add_row(w, i, row, at + i);
+        for (size_t i = 0; i < n; i++) action_add_row(w, i, row, at + i);
     }
     return HB_OK;
 }
 
 /* (V(beside) - V(y))/2 in the mean over u and 1 - u; with Gauss's u it is nearly right. */
-static void place_pair(const action_end *e, double uniform, double *at)
+static void action_place_pair(const action_end *e, double uniform, double *at)
 {
     at[0] = e->node + uniform * (e->y - e->node);
     at[1] = e->y - uniform * (e->y - e->node);
@@ -307,10 +307,10 @@ static double pair_part(const action_end *e, const double *F)
     return 0.25 * (F[0] + F[1]) * (e->y - e->node);
 }
 
-static hb_status add_pairs(hb_walk_block *b, size_t n)
+static hb_status action_add_pairs(hb_walk_block *b, size_t n)
 {
     struct hb_action_walks *w = b->action;
-    for (size_t i = 0; i < n; i++) place_pair(w->end + i, GAUSS, w->line + 2 * i);
+    for (size_t i = 0; i < n; i++) action_place_pair(w->end + i, GAUSS, w->line + 2 * i);
     HB_TRY(hb_gauge_formula_drift(b->context, b->shared.gauge, 2 * n, w->line, w->line_F));
     for (size_t i = 0; i < n; i++) {
         w->pair[i] = pair_part(w->end + i, w->line_F + 2 * i);
@@ -350,7 +350,8 @@ static void place_comb(hb_walk_block *b, size_t offset, size_t i, int comb, doub
         const double end = after < 0 ? w->bridge_time[k + 1][i] : at[high].bridge_time;
         const double from = before < 0 ? w->Y[k][i] : w->more_Y[low];
         const double to = after < 0 ? w->Y[k + 1][i] : w->more_Y[high];
-        at[row] = see(&w->paths, w->end + i, ((double)k + uniforms[comb]) / (double)M, (double)M);
+        at[row] =
+            action_see(&w->paths, w->end + i, ((double)k + uniforms[comb]) / (double)M, (double)M);
         const double share = hb_walk_most(at[row].bridge_time - start, 0) / (end - start);
         const double variance = 2 * share * hb_walk_most(end - at[row].bridge_time, 0);
         w->more_Y[row] = from + share * (to - from) + sqrt(variance) * w->more_normals[k];
@@ -370,7 +371,7 @@ static void add_comb(struct hb_action_walks *w, size_t i, size_t M, double unifo
     for (size_t k = 0; k < M; k++) {
         const sight *here = at + first + k;
         const double Z = (side ? -here->root : here->root) * w->more_Y[first + k];
-        const action_part part = part_of(here, Z, w->more_values[first + k][side]);
+        const action_part part = action_part_of(here, Z, w->more_values[first + k][side]);
         const action_part *low = &w->part[k][i][side], *high = &w->part[k + 1][i][side];
         *X += part.X - (1 - uniform) * low->X - uniform * high->X;
         *dX += part.dX - (1 - uniform) * low->dX - uniform * high->dX;
@@ -386,7 +387,7 @@ static hb_status run_combs(hb_walk_block *b, size_t offset, size_t i, size_t K, 
     for (int c = 0; c < (int)K; c++) place_comb(b, offset, i, c, uniforms, at);
     HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, 2 * K * M, w->more_x[0],
                                 w->more_values[0][0]));
-    for (size_t c = 0; c < K; c++) place_pair(w->end + i, uniforms[c], pairs + 2 * c);
+    for (size_t c = 0; c < K; c++) action_place_pair(w->end + i, uniforms[c], pairs + 2 * c);
     HB_TRY(hb_gauge_formula_drift(b->context, b->shared.gauge, 2 * K, pairs, F));
     for (size_t c = 0; c < K; c++)
         for (int side = 0; side < 2; side++) {
@@ -399,7 +400,7 @@ static hb_status run_combs(hb_walk_block *b, size_t offset, size_t i, size_t K, 
 }
 
 /* The mean of both sides. */
-static hb_status finish(hb_walk_block *b, size_t offset, size_t i)
+static hb_status action_finish(hb_walk_block *b, size_t offset, size_t i)
 {
     struct hb_action_walks *w = b->action;
     const double rough = hb_walk_most(w->rough[i][0], w->rough[i][1]);
@@ -443,7 +444,8 @@ static hb_status find_active(hb_walk_block *b, size_t *active, size_t *n)
 }
 
 /* Walks to one end, from number `first` of the block: ln of their mean weight, and that of -dX. */
-static void ask(const struct hb_action_walks *w, size_t first, double *log_mean, double *slope)
+static void action_ask(const struct hb_action_walks *w, size_t first, double *log_mean,
+                       double *slope)
 {
     double least = INFINITY, sum = 0, slopes = 0;
     for (size_t i = first; i < first + PRESAMPLES; i++)
@@ -459,7 +461,7 @@ static void ask(const struct hb_action_walks *w, size_t first, double *log_mean,
 }
 
 /* Means over neighbours: scouts are few. */
-static void smooth(size_t n, double *list)
+static void action_smooth(size_t n, double *list)
 {
     double before = n > 0 ? list[0] : 0;
     for (size_t k = 0; k < n; k++) {
@@ -471,8 +473,8 @@ static void smooth(size_t n, double *list)
 
 /* Laplace's ln K and its slope, and by how much those of scouts differ at the ends where these go;
  * between such ends and beyond, those of the nearest. */
-static void mend(hb_action_paths *l, const size_t *active, size_t n, const double *log_gap,
-                 const double *slope_gap, double *c)
+static void action_mend(hb_action_paths *l, const size_t *active, size_t n, const double *log_gap,
+                        const double *slope_gap, double *c)
 {
     for (size_t j = 0, k = 0; j < HB_ACTION_ENDS && n > 0; j++) {
         while (k + 1 < n && active[k + 1] <= j) k++;
@@ -483,7 +485,7 @@ static void mend(hb_action_paths *l, const size_t *active, size_t n, const doubl
 
 /* A few walks to each end that counts, by the rule without its combs, from draws of their own: h
  * and k are better with what they find, and any are right. */
-static hb_status presample(hb_walk_block *b, double *c)
+static hb_status action_presample(hb_walk_block *b, double *c)
 {
     struct hb_action_walks *w = b->action;
     hb_action_paths *l = &w->paths;
@@ -506,19 +508,19 @@ static hb_status presample(hb_walk_block *b, double *c)
                 path[from + k] = weigh_path(l, w->end + i, w->sum[i]);
                 w->sum[i][1] = w->sum[i][0];
             }
-        status = guess(b, from * PRESAMPLES, count * PRESAMPLES);
+        status = action_guess(b, from * PRESAMPLES, count * PRESAMPLES);
         for (size_t k = from; k < from + count; k++) {
             const size_t j = active[k];
             double log_mean, slope;
-            ask(w, (k - from) * PRESAMPLES, &log_mean, &slope);
+            action_ask(w, (k - from) * PRESAMPLES, &log_mean, &slope);
             log_gap[k] = path[k] + log_mean - l->log_target[j];
             slope_gap[k] = slope - l->turn[j] - c[j];
         }
     }
     b->plan = other, b->seed = seed, b->first = first;
-    smooth(n, log_gap);
-    smooth(n, slope_gap);
-    if (status == HB_OK) mend(l, active, n, log_gap, slope_gap, c);
+    action_smooth(n, log_gap);
+    action_smooth(n, slope_gap);
+    if (status == HB_OK) action_mend(l, active, n, log_gap, slope_gap, c);
     return status;
 }
 
@@ -528,22 +530,23 @@ static hb_status find_lead(hb_walk_block *b, double x0)
     double c[HB_ACTION_ENDS];
     HB_TRY(hb_action_paths_find(b->context, &b->shared, x0, b->plan->ends, l));
     if (l->aimed) return HB_OK;
-    HB_TRY(presample(b, c));
+    HB_TRY(action_presample(b, c));
     return hb_action_paths_aim(b->context, &b->shared, l, c);
 }
 
-static hb_status run(hb_walk_block *b, const double *x0, size_t offset, size_t n, double *steps)
+static hb_status action_run(hb_walk_block *b, const double *x0, size_t offset, size_t n,
+                            double *steps)
 {
     struct hb_action_walks *w = b->action;
     HB_TRY(find_lead(b, *x0));
     hb_bridge_uniforms(b, USE_COMBS, offset, n, w->combs);
-    draw_ends(b, offset, n);
-    HB_TRY(weigh_ends(b, offset, n));
-    HB_TRY(guess(b, offset, n));
-    HB_TRY(add_pairs(b, n));
-    for (size_t i = 0; i < n; i++) HB_TRY(finish(b, offset, i));
+    action_draw_ends(b, offset, n);
+    HB_TRY(action_weigh_ends(b, offset, n));
+    HB_TRY(action_guess(b, offset, n));
+    HB_TRY(action_add_pairs(b, n));
+    for (size_t i = 0; i < n; i++) HB_TRY(action_finish(b, offset, i));
     *steps += (double)n * (WALK_COST + POINT_COST * b->plan->points);
     return HB_OK;
 }
 
-const hb_walk_ops hb_walk_action = {.run = run};
+const hb_walk_ops hb_walk_action = {.run = action_run};

@@ -46,7 +46,7 @@ typedef struct search {
 } search;
 
 /* Weight of a time in the trapezoid rule. */
-static double part_of(const hb_action_paths *l, int t)
+static double paths_part_of(const hb_action_paths *l, int t)
 {
     return 0.5 * (l->time[t < LAGS ? t + 1 : t] - l->time[t > 0 ? t - 1 : t]);
 }
@@ -57,13 +57,14 @@ static double lag_of(const hb_action_paths *l, int t)
 }
 
 /* Pivots of the matrix of the inner times, with so much of Q''; ln of their product, or NaN. */
-static double eliminate(const hb_action_paths *l, search *f, double share, double least)
+static double paths_eliminate(const hb_action_paths *l, search *f, double share, double least)
 {
     double log_det = 0;
     for (int t = 1; t < LAGS; t++) {
         const double position_2 = share > 0 ? share * fmax(f->values[3 * t + 2], least) : 0;
         f->beside[t] = -0.5 / lag_of(l, t);
-        f->diagonal[t] = 0.5 / lag_of(l, t - 1) + 0.5 / lag_of(l, t) + part_of(l, t) * position_2;
+        f->diagonal[t] =
+            0.5 / lag_of(l, t - 1) + 0.5 / lag_of(l, t) + paths_part_of(l, t) * position_2;
         if (t > 1) f->diagonal[t] -= f->beside[t - 1] * f->beside[t - 1] / f->diagonal[t - 1];
         if (!(f->diagonal[t] > 0)) return NAN;
         log_det += log(f->diagonal[t]);
@@ -72,7 +73,7 @@ static double eliminate(const hb_action_paths *l, search *f, double share, doubl
 }
 
 /* move[1 .. LAGS - 1]: a right side, then the answer. */
-static void solve(search *f)
+static void paths_solve(search *f)
 {
     for (int t = 2; t < LAGS; t++)
         f->move[t] -= f->beside[t - 1] / f->diagonal[t - 1] * f->move[t - 1];
@@ -87,14 +88,14 @@ static hb_status find_path(const hb_action_paths *l, search *f, double *log_det)
     double most = INFINITY;
     for (int k = 0; k <= NEWTON_STEPS; k++) {
         HB_TRY(hb_gauge_formula_line(f->context, f->shared->gauge, TIMES, f->m, f->values));
-        *log_det = eliminate(l, f, 1, -INFINITY);
-        if (isnan(*log_det)) *log_det = eliminate(l, f, 1, 0);
+        *log_det = paths_eliminate(l, f, 1, -INFINITY);
+        if (isnan(*log_det)) *log_det = paths_eliminate(l, f, 1, 0);
         if (isnan(*log_det) || most < CLOSE * sqrt(2 * l->T) || k == NEWTON_STEPS) return HB_OK;
         for (int t = 1; t < LAGS; t++)
             f->move[t] = (f->m[t + 1] - f->m[t]) * 0.5 / lag_of(l, t) -
                          (f->m[t] - f->m[t - 1]) * 0.5 / lag_of(l, t - 1) -
-                         part_of(l, t) * f->values[3 * t + 1];
-        solve(f);
+                         paths_part_of(l, t) * f->values[3 * t + 1];
+        paths_solve(f);
         most = 0;
         for (int t = 1; t < LAGS; t++) {
             most = fmax(most, fabs(f->move[t]));
@@ -141,7 +142,7 @@ static void solve_between(const hb_action_paths *l, search *f, double from, doub
     memset(f->move, 0, sizeof f->move);
     f->move[1] += 0.5 * from / lag_of(l, 0);
     f->move[LAGS - 1] += 0.5 * to / lag_of(l, LAGS - 1);
-    solve(f);
+    paths_solve(f);
     f->move[0] = from;
     f->move[LAGS] = to;
 }
@@ -230,7 +231,7 @@ static void place_times(hb_action_paths *l)
 }
 
 /* The way to end j; the start of the search is in f->m, and ends elsewhere. */
-static hb_status follow(hb_action_paths *l, search *f, int j)
+static hb_status paths_follow(hb_action_paths *l, search *f, int j)
 {
     double log_det;
     const double gap = l->end[j] - f->m[LAGS];
@@ -253,11 +254,11 @@ static hb_status find_paths(hb_action_paths *l, search *f)
     int first = 0;
     for (int j = 0; j < ENDS; j++)
         if (fabs(l->end[j] - l->x) < fabs(l->end[first] - l->x)) first = j;
-    f->free_log = eliminate(l, f, 0, 0);
+    f->free_log = paths_eliminate(l, f, 0, 0);
     for (int side = 0; side < 2; side++) {
         for (int t = 0; t < TIMES; t++) f->m[t] = side ? l->path[first][t].position : l->x;
         for (int j = side ? first - 1 : first; side ? j >= 0 : j < ENDS; j += side ? -1 : 1)
-            HB_TRY(follow(l, f, j));
+            HB_TRY(paths_follow(l, f, j));
     }
     return HB_OK;
 }
@@ -278,7 +279,7 @@ static hb_status weigh_paths(hb_action_paths *l, search *f)
             l->path[j][t].potential = values[3 * t];
             l->path[j][t].slope = values[3 * t + 1];
             l->path[j][t].curvature = values[3 * t + 2];
-            l->potential[j] += part_of(l, t) * values[3 * t];
+            l->potential[j] += paths_part_of(l, t) * values[3 * t];
         }
         l->speed[j] = 0.25 * product_of(l, 0, j, j);
         l->log_target[j] = 0.5 * l->rise[j] - l->speed[j] - l->potential[j] + l->log_width[j];
@@ -390,19 +391,19 @@ static void find_answers(const hb_action_paths *l, const double *c, double *answ
 }
 
 /* The matrix of way j, with `softer` of Q'' where that is above 0. */
-static void take_matrix(const hb_action_paths *l, search *f, int j, double softer)
+static void paths_take_matrix(const hb_action_paths *l, search *f, int j, double softer)
 {
     for (int t = 0; t < TIMES; t++) {
         const double position_2 = l->path[j][t].curvature;
         f->values[3 * t + 2] = position_2 > 0 ? softer * position_2 : position_2;
     }
-    if (isnan(eliminate(l, f, 1, -INFINITY))) eliminate(l, f, 1, 0);
+    if (isnan(paths_eliminate(l, f, 1, -INFINITY))) paths_eliminate(l, f, 1, 0);
 }
 
 static void move_path(hb_action_paths *l, search *f, int j, double answer)
 {
     double tangent_2[TIMES], tangent[TIMES];
-    take_matrix(l, f, j, 1);
+    paths_take_matrix(l, f, j, 1);
     solve_between(l, f, 1, answer);
     for (int t = 0; t < TIMES; t++) tangent_2[t] = 2 * l->path[j][t].curvature * f->move[t];
     lay_path(l, 1, answer, tangent_2, tangent, l->tangent_velocity[j]);
@@ -412,7 +413,7 @@ static void move_path(hb_action_paths *l, search *f, int j, double answer)
         node->tangent = tangent[t];
         node->tangent_2 = tangent_2[t];
         node->potential_rise = tangent[t] * node->slope;
-        l->potential_rise[j] += part_of(l, t) * node->potential_rise;
+        l->potential_rise[j] += paths_part_of(l, t) * node->potential_rise;
     }
 }
 
@@ -433,7 +434,7 @@ hb_status hb_action_paths_find(hb_context *context, const hb_walk_problem *share
     if (l->aimed && l->x == x && l->low == range[0] && l->high == range[1]) return HB_OK;
     HB_TRY(lay_paths(context, shared, x, range[0], range[1], l));
     for (int j = 0; j < ENDS; j++) {
-        take_matrix(l, &f, j, SOFTER);
+        paths_take_matrix(l, &f, j, SOFTER);
         set_bridge_time(l, &f, j);
         move_path(l, &f, j, 0);
     }
@@ -459,7 +460,8 @@ hb_status hb_action_paths_aim(hb_context *context, const hb_walk_problem *shared
 
 /* From the first to the last end whose h is not next to nothing, and one cell more; beyond, where
  * an outermost one is none. 0: no end counts. */
-static int narrow(const hb_action_paths *l, const double *log_start, double *range, int *again)
+static int paths_narrow(const hb_action_paths *l, const double *log_start, double *range,
+                        int *again)
 {
     const double cell = (l->high - l->low) / HB_ACTION_CELLS;
     double top = -INFINITY;
@@ -500,7 +502,7 @@ static hb_status find_range(hb_context *context, const hb_walk_problem *shared, 
         double log_start[ENDS], slope[ENDS];
         HB_TRY(lay_paths(context, shared, x, range[0], range[1], l));
         HB_TRY(hb_walk_initial(context, shared->problem, ENDS, l->end, log_start, slope));
-        if (!narrow(l, log_start, range, &again)) return HB_OK;
+        if (!paths_narrow(l, log_start, range, &again)) return HB_OK;
     }
     *fit = !again;
     return HB_OK;
@@ -539,8 +541,8 @@ static int is_smooth(const hb_action_paths *l, int j)
 /* A way leaves its end within about (2Q'')^(-1/2), 1/|F'| where F is steep. Of ends whose ways the
  * times do not resolve h is too small, and walks to them are too rare to be seen. Their true part
  * is at most what it is with h/u0 of the nearest end towards x that is resolved. */
-static hb_status is_resolved(hb_context *context, const hb_walk_problem *shared,
-                             const hb_action_paths *l, int *yes)
+static hb_status paths_is_resolved(hb_context *context, const hb_walk_problem *shared,
+                                   const hb_action_paths *l, int *yes)
 {
     double h[ENDS], log_start[ENDS], slope[ENDS], top = -INFINITY, all = 0, lost = 0;
     int middle = 0;
@@ -563,8 +565,8 @@ static hb_status is_resolved(hb_context *context, const hb_walk_problem *shared,
 }
 
 /* Means of u0 under a Gaussian narrower than a cell, in closed form and by the mesh, times h/u0. */
-static hb_status is_seen(hb_context *context, const hb_walk_problem *shared,
-                         const hb_action_paths *l, int *yes)
+static hb_status paths_is_seen(hb_context *context, const hb_walk_problem *shared,
+                               const hb_action_paths *l, int *yes)
 {
     double y[FINE], log_start[FINE], slope[FINE], error = 0, all = 0, top = -INFINITY;
     const double cell = (l->high - l->low) / HB_ACTION_CELLS, piece = cell / HB_ACTION_FINE;
@@ -603,6 +605,6 @@ hb_status hb_action_paths_range(hb_context *context, const hb_walk_problem *shar
     if (!*fit) return HB_OK;
     HB_TRY(lay_paths(context, shared, x, range[0], range[1], paths));
     HB_TRY(is_convex(context, shared, paths, fit));
-    HB_TRY(is_resolved(context, shared, paths, fit));
-    return shared->place ? HB_OK : is_seen(context, shared, paths, fit);
+    HB_TRY(paths_is_resolved(context, shared, paths, fit));
+    return shared->place ? HB_OK : paths_is_seen(context, shared, paths, fit);
 }

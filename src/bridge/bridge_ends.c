@@ -78,7 +78,7 @@ static hb_status driftless_ends(hb_context *context, const hb_walk_problem *shar
 
 /* ---- from walks ---- */
 
-static double weight_of(const hb_walk_block *block, size_t i, double top)
+static double ends_weight_of(const hb_walk_block *block, size_t i, double top)
 {
     return exp(hb_walk_block_result(block, i).size - top);
 }
@@ -92,17 +92,17 @@ static int fit_ends(const hb_walk_block *block, double *guide)
     for (size_t i = 0; i < n; i++) top = fmax(top, hb_walk_block_result(block, i).size);
     if (!(top > -INFINITY)) return 0;
     for (size_t i = 0; i < n; i++) {
-        const double weight = weight_of(block, i, top);
+        const double weight = ends_weight_of(block, i, top);
         sum += weight;
         squares += weight * weight;
     }
     if (sum * sum < LEAST_EFFECTIVE * squares) return 0;
     for (size_t k = 0; k < d; k++) {
         double mean = 0, spread = 0, *wide = guide + d + k;
-        for (size_t i = 0; i < n; i++) mean += weight_of(block, i, top) / sum * y[i * d + k];
+        for (size_t i = 0; i < n; i++) mean += ends_weight_of(block, i, top) / sum * y[i * d + k];
         for (size_t i = 0; i < n; i++) {
             const double gap = y[i * d + k] - mean;
-            spread += weight_of(block, i, top) / sum * gap * gap;
+            spread += ends_weight_of(block, i, top) / sum * gap * gap;
         }
         guide[k] = mean;
         *wide = fmin(fmax(WIDER * spread, *wide / MOST_CHANGE),
@@ -114,7 +114,7 @@ static int fit_ends(const hb_walk_block *block, double *guide)
 /* ---- tails ---- */
 
 /* Coordinate k of direction number j: the axes both ways, then diagonals with signs by a hash. */
-static double direction_of(size_t d, size_t j, size_t k)
+static double ends_direction_of(size_t d, size_t j, size_t k)
 {
     if (j < 2 * d) return j / 2 != k ? 0 : j % 2 ? -1 : 1;
     const uint64_t hash = (j * UINT64_C(0x9e3779b97f4a7c15) ^ k) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -139,16 +139,16 @@ static double tail_size(const hb_walk_problem *shared, const double *x0, const d
 }
 
 /* int sqrt(2Q) from the first of two places to the next, from below. */
-static double piece(size_t d, const double *y, double here, double there)
+static double ends_piece(size_t d, const double *y, double here, double there)
 {
     double squares = 0;
     for (size_t k = 0; k < d; k++) squares += (y[d + k] - y[k]) * (y[d + k] - y[k]);
     return sqrt(2 * fmax(fmin(here, there), 0) * squares);
 }
 
-static hb_status look_along(hb_context *context, const hb_walk_problem *shared, const double *x0,
-                            const double *guide, size_t direction, double *work, double *inner,
-                            double *outer)
+static hb_status ends_look_along(hb_context *context, const hb_walk_problem *shared,
+                                 const double *x0, const double *guide, size_t direction,
+                                 double *work, double *inner, double *outer)
 {
     const size_t d = shared->d;
     double *y = work, *from = y + N_PLACES * d, *slope = from + N_PLACES * d,
@@ -158,13 +158,13 @@ static hb_status look_along(hb_context *context, const hb_walk_problem *shared, 
         for (size_t k = 0; k < d; k++) {
             const double wide = sqrt(fmax(guide[d + k], shared->tau));
             from[j * d + k] = x0[k];
-            y[j * d + k] = guide[k] + PLACES[j] * wide * direction_of(d, direction, k);
+            y[j * d + k] = guide[k] + PLACES[j] * wide * ends_direction_of(d, direction, k);
         }
     HB_TRY(hb_walk_initial(context, shared->problem, N_PLACES, y, log_start, slope));
     HB_TRY(hb_gauge_formula_rise(context, shared->gauge, shared->problem, N_PLACES, from, y, rise));
     HB_TRY(hb_gauge_formula_run(context, shared->gauge, N_PLACES, y, Q));
     for (size_t j = 0; j < N_PLACES; j++) {
-        if (j > 0) action += piece(d, y + (j - 1) * d, Q[(j - 1) * (1 + d)], Q[j * (1 + d)]);
+        if (j > 0) action += ends_piece(d, y + (j - 1) * d, Q[(j - 1) * (1 + d)], Q[j * (1 + d)]);
         const double L = tail_size(shared, x0, guide, y + j * d, log_start[j], rise[j], action);
         double *most = j + FAR_PLACES < N_PLACES ? inner : outer;
         if (L == -INFINITY || log_start[j] == -INFINITY) continue;
@@ -184,7 +184,7 @@ static hb_status has_light_tails(hb_context *context, const hb_walk_problem *sha
     HB_TRY(hb_allocate(context, N_PLACES * (4 * d + 3), sizeof(double), &work));
     hb_status status = HB_OK;
     for (size_t j = 0; j < directions && status == HB_OK; j++)
-        status = look_along(context, shared, x0, guide, j, work, &inner, &outer);
+        status = ends_look_along(context, shared, x0, guide, j, work, &inner, &outer);
     hb_release(context, work);
     *yes = inner > -INFINITY && inner < INFINITY && outer <= inner;
     return status;
@@ -206,7 +206,7 @@ static hb_status has_mild_potential(hb_context *context, const hb_walk_problem *
             for (size_t k = 0; k < d; k++) {
                 const double end = shared->place ? shared->place[k] : guide[k];
                 const double spread = shared->place ? 0 : guide[d + k];
-                x[j * d + k] = 0.5 * (x0[k] + end) + PLACES[j] * direction_of(d, e, k) *
+                x[j * d + k] = 0.5 * (x0[k] + end) + PLACES[j] * ends_direction_of(d, e, k) *
                                                          sqrt(0.25 * spread + 0.5 * shared->tau);
             }
         status = hb_gauge_formula_run(context, shared->gauge, near, x, Q);

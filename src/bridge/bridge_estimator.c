@@ -91,7 +91,7 @@ static int knows_potential(const hb_walk_block *b)
 /* ---- the end ---- */
 
 /* Where ends are drawn from, and how they move with x. */
-static hb_status prepare(hb_walk_block *b, const double *x0)
+static hb_status bridge_prepare(hb_walk_block *b, const double *x0)
 {
     struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d;
@@ -110,13 +110,13 @@ static hb_status prepare(hb_walk_block *b, const double *x0)
 }
 
 /* ln of 1/(PLAIN + (1 - PLAIN) e^ratio) */
-static double log_share(double ratio)
+static double bridge_log_share(double ratio)
 {
     return ratio > 0 ? -ratio - log(1 - PLAIN + PLAIN * exp(-ratio))
                      : -log(PLAIN + (1 - PLAIN) * exp(ratio));
 }
 
-static void draw_ends(hb_walk_block *b, const double *x0, size_t offset, size_t n, double *y)
+static void bridge_draw_ends(hb_walk_block *b, const double *x0, size_t offset, size_t n, double *y)
 {
     struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d;
@@ -134,12 +134,12 @@ static void draw_ends(hb_walk_block *b, const double *x0, size_t offset, size_t 
             plain2 += far * far;
             fit2 += gap * gap;
         }
-        m->log_weight[i] = log_share(0.5 * (plain2 / wide - fit2) + volume);
+        m->log_weight[i] = bridge_log_share(0.5 * (plain2 / wide - fit2) + volume);
         m->combs[i] = plain ? m->combs[i] / PLAIN : (m->combs[i] - PLAIN) / (1 - PLAIN);
     }
 }
 
-static void place_ends(hb_walk_block *b, const double *x0, size_t n, double *y)
+static void bridge_place_ends(hb_walk_block *b, const double *x0, size_t n, double *y)
 {
     struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d;
@@ -157,8 +157,8 @@ static void place_ends(hb_walk_block *b, const double *x0, size_t n, double *y)
 }
 
 /* ln W of the ends, and their part of its derivative, into b->slope. */
-static hb_status weigh_ends(hb_walk_block *b, const double *x0, size_t offset, size_t n,
-                            const double *y)
+static hb_status bridge_weigh_ends(hb_walk_block *b, const double *x0, size_t offset, size_t n,
+                                   const double *y)
 {
     struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d;
@@ -211,7 +211,7 @@ static void place_on_line(size_t d, const double *x0, const double *y, double r,
 }
 
 /* Adds it to X_0 of all walks. */
-static hb_status add_lines(hb_walk_block *b, const double *x0, size_t n, const double *y)
+static hb_status bridge_add_lines(hb_walk_block *b, const double *x0, size_t n, const double *y)
 {
     struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d, pairs = pairs_of(b->plan);
@@ -259,7 +259,7 @@ static void bridge_step(hb_walk_block *b, size_t n, size_t row, const double *y)
             to[k] = from[k] + m->share[i] * (y[k] - from[k]) + m->deviation[i] * m->normals[k];
 }
 
-static void add_row(hb_walk_block *b, size_t n, size_t row)
+static void bridge_add_row(hb_walk_block *b, size_t n, size_t row)
 {
     struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d;
@@ -286,7 +286,7 @@ static hb_status first_comb(hb_walk_block *b, const double *x0, size_t offset, s
         bridge_step(b, n, row, y);
         HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, n, m->seen + row * b->together * d,
                                     m->values));
-        add_row(b, n, row);
+        bridge_add_row(b, n, row);
     }
     return HB_OK;
 }
@@ -314,7 +314,7 @@ static void look_back(const hb_walk_block *b, size_t i, const double *y, sights 
 }
 
 /* A place at time t between those that are known, which it joins. */
-static void look(size_t d, double t, const double *normals, sights *s, double *to)
+static void bridge_look(size_t d, double t, const double *normals, sights *s, double *to)
 {
     size_t j = s->n;
     while (j > 1 && s->time[j - 1] > t) j--;
@@ -348,7 +348,7 @@ static void place_more(hb_walk_block *b, size_t offset, size_t i, size_t combs, 
         hb_bridge_normals(b, HB_BRIDGE_USES_MORE + c, offset + i, 1, M * d, m->normals);
         for (size_t k = 0; k < M; k++, at++) {
             m->more_time[at] = ((double)k + uniform) * h;
-            look(d, m->more_time[at], m->normals + k * d, &s, m->more + at * d);
+            bridge_look(d, m->more_time[at], m->normals + k * d, &s, m->more + at * d);
         }
     }
 }
@@ -401,8 +401,8 @@ static hb_status finish_more(hb_walk_block *b, const double *x0, size_t offset, 
 }
 
 /* The walks first .. of those that have further combs, as many as fit; returns how many. */
-static size_t gather(hb_walk_block *b, size_t offset, size_t n, const double *y, size_t *next,
-                     size_t *rows)
+static size_t bridge_gather(hb_walk_block *b, size_t offset, size_t n, const double *y,
+                            size_t *next, size_t *rows)
 {
     struct hb_bridges *m = b->bridges;
     size_t found = 0;
@@ -423,7 +423,7 @@ static hb_status further_combs(hb_walk_block *b, const double *x0, size_t offset
 {
     struct hb_bridges *m = b->bridges;
     size_t next = 0, rows, found;
-    while ((found = gather(b, offset, n, y, &next, &rows)) > 0) {
+    while ((found = bridge_gather(b, offset, n, y, &next, &rows)) > 0) {
         size_t at = 0;
         HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, rows, m->more, m->values));
         for (size_t k = 0; k < found; k++) {
@@ -435,22 +435,23 @@ static hb_status further_combs(hb_walk_block *b, const double *x0, size_t offset
     return HB_OK;
 }
 
-static hb_status run(hb_walk_block *b, const double *x0, size_t offset, size_t n, double *steps)
+static hb_status bridge_run(hb_walk_block *b, const double *x0, size_t offset, size_t n,
+                            double *steps)
 {
     struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d;
     double *y = m->seen + (MOST_POINTS + 1) * b->together * d;
-    HB_TRY(prepare(b, x0));
+    HB_TRY(bridge_prepare(b, x0));
     hb_bridge_uniforms(b, USE_END, offset, n, m->combs);
     if (b->shared.place)
-        place_ends(b, x0, n, y);
+        bridge_place_ends(b, x0, n, y);
     else
-        draw_ends(b, x0, offset, n, y);
-    HB_TRY(weigh_ends(b, x0, offset, n, y));
+        bridge_draw_ends(b, x0, offset, n, y);
+    HB_TRY(bridge_weigh_ends(b, x0, offset, n, y));
     memset(m->sum, 0, n * sizeof *m->sum);
     memset(m->slope, 0, n * d * sizeof *m->slope);
     HB_TRY(first_comb(b, x0, offset, n, y));
-    HB_TRY(add_lines(b, x0, n, y));
+    HB_TRY(bridge_add_lines(b, x0, n, y));
     for (size_t i = 0; i < n; i++) {
         m->combs[i] = (double)hb_bridge_repeats(m->combs[i], b->plan->repeat);
         if (m->combs[i] > 0) continue;
@@ -466,4 +467,4 @@ const double *hb_bridge_ends(const hb_walk_block *b)
     return b->bridges->seen + (MOST_POINTS + 1) * b->together * b->shared.d;
 }
 
-const hb_walk_ops hb_walk_bridge = {.run = run};
+const hb_walk_ops hb_walk_bridge = {.run = bridge_run};

@@ -10,7 +10,7 @@
 
 /* ---- draws: numbers of the walk, in a stream for each use ---- */
 
-static uint64_t stream_of(uint64_t use)
+static uint64_t series_stream_of(uint64_t use)
 {
     return HB_STREAM_WALKS | 2 * use;
 }
@@ -18,13 +18,13 @@ static uint64_t stream_of(uint64_t use)
 void hb_bridge_normals(const hb_walk_block *b, uint64_t use, size_t walk, size_t n, size_t width,
                        double *out)
 {
-    hb_fill_normal(hb_vector_kernels_of(b->context->isa), b->seed, stream_of(use),
+    hb_fill_normal(hb_vector_kernels_of(b->context->isa), b->seed, series_stream_of(use),
                    (b->first + walk) * width, n * width, out);
 }
 
 void hb_bridge_uniforms(const hb_walk_block *b, uint64_t use, size_t walk, size_t n, double *out)
 {
-    hb_fill_uniform(hb_vector_kernels_of(b->context->isa), b->seed, stream_of(use) + 1,
+    hb_fill_uniform(hb_vector_kernels_of(b->context->isa), b->seed, series_stream_of(use) + 1,
                     b->first + walk, n, out);
 }
 

@@ -66,8 +66,8 @@ typedef struct bridge {
 } bridge;
 
 /* 0: one of the covariances is not positive definite. */
-static int build(const hb_walk_problem *shared, const hb_walk *walk, const hb_walk_view *view,
-                 double s, bridge *b, double *work)
+static int step_build(const hb_walk_problem *shared, const hb_walk *walk, const hb_walk_view *view,
+                      double s, bridge *b, double *work)
 {
     const size_t d = shared->d, dd = d * d;
     const double *x = walk->row;
@@ -100,7 +100,7 @@ static int full_bridge(const hb_walk_problem *shared, hb_walk *walk, const hb_wa
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     bridge b;
     double carried[MATRIX], moved[MATRIX];
-    if (!build(shared, walk, view, s, &b, work)) return 0;
+    if (!step_build(shared, walk, view, s, &b, work)) return 0;
     memcpy(g, view->normals, d * sizeof *g);
     hb_solve_upper(d, b.Lp, 1, g);
     for (size_t i = 0; i < d; i++) {

@@ -65,7 +65,7 @@ typedef struct lag_estimator {
     hb_workspace arrays, bench_work, unit_work;
 } lag_estimator;
 
-static void destroy(void *self)
+static void lag_destroy(void *self)
 {
     lag_estimator *p = self;
     for (size_t i = 0; p->frames && i < p->task.n; i++) hb_lag_frame_destroy(p->frames + i);
@@ -80,7 +80,7 @@ static void destroy(void *self)
  * -------------------------------------------------------------------------------------- */
 
 /* Batches of one task. */
-static size_t group_of(const lag_estimator *p)
+static size_t lag_group_of(const lag_estimator *p)
 {
     return p->batch_size < TOGETHER ? TOGETHER / p->batch_size : 1;
 }
@@ -106,12 +106,12 @@ static void count_batch(const lag_estimator *p, const bench *b, size_t from, dou
     for (size_t k = 0; k < p->task.n * width; k++) units[k] *= share;
 }
 
-static hb_status make_group(void *user, size_t index, int thread)
+static hb_status lag_make_group(void *user, size_t index, int thread)
 {
     lag_estimator *p = user;
     hb_context *alone = p->alone + thread;
     bench *b = p->benches + thread;
-    const size_t group = group_of(p), from = index * group, width = hb_lag_row(p->task.d);
+    const size_t group = lag_group_of(p), from = index * group, width = hb_lag_row(p->task.d);
     const size_t to = from + group < p->in_part ? from + group : p->in_part;
     const size_t n = (to - from) * p->batch_size;
     b->paths.n = b->paths.stride = n;
@@ -139,10 +139,10 @@ static void add_units(const lag_estimator *p, double *accumulators)
     }
 }
 
-static hb_status add_batches(lag_estimator *p, uint64_t first, const unsigned char *wanted,
-                             double *accumulators)
+static hb_status lag_add_batches(lag_estimator *p, uint64_t first, const unsigned char *wanted,
+                                 double *accumulators)
 {
-    const size_t group = group_of(p), row = p->task.n * hb_lag_row(p->task.d) * sizeof(double);
+    const size_t group = lag_group_of(p), row = p->task.n * hb_lag_row(p->task.d) * sizeof(double);
     p->wanted = wanted;
     for (size_t done = 0; done < BATCHES; done += p->part) {
         p->in_part = BATCHES - done < p->part ? BATCHES - done : p->part;
@@ -150,32 +150,33 @@ static hb_status add_batches(lag_estimator *p, uint64_t first, const unsigned ch
         const hb_left left[] = {{p->units, group * row, p->in_part * row},
                                 {p->lost, group * sizeof(double), p->in_part * sizeof(double)}};
         HB_TRY(hb_team_for(p->task.context, "trajectories", (p->in_part + group - 1) / group,
-                           make_group, p, 2, left));
+                           lag_make_group, p, 2, left));
         add_units(p, accumulators);
     }
     return HB_OK;
 }
 
-static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, double *accumulators)
+static hb_status lag_round_of(void *self, uint64_t k, const unsigned char *wanted,
+                              double *accumulators)
 {
     lag_estimator *p = self;
-    return add_batches(p, k * BATCHES * p->batch_size, wanted, accumulators);
+    return lag_add_batches(p, k * BATCHES * p->batch_size, wanted, accumulators);
 }
 
 /* As in particle_estimator.c: a quarter of the trajectories, in as many batches. */
-static size_t diagnostic_batch(const lag_estimator *p)
+static size_t lag_diagnostic_batch(const lag_estimator *p)
 {
     return (p->batch_size + DIAGNOSTIC_PART - 1) / DIAGNOSTIC_PART;
 }
 
-static hb_status diagnostic_round(void *self, uint64_t k, const unsigned char *wanted,
-                                  double *accumulators)
+static hb_status lag_diagnostic_round(void *self, uint64_t k, const unsigned char *wanted,
+                                      double *accumulators)
 {
     lag_estimator *p = self;
     const size_t batch_size = p->batch_size;
-    p->batch_size = diagnostic_batch(p);
-    const hb_status status =
-        add_batches(p, (HB_DIAGNOSTIC_FIRST + k) * BATCHES * p->batch_size, wanted, accumulators);
+    p->batch_size = lag_diagnostic_batch(p);
+    const hb_status status = lag_add_batches(p, (HB_DIAGNOSTIC_FIRST + k) * BATCHES * p->batch_size,
+                                             wanted, accumulators);
     p->batch_size = batch_size;
     return status;
 }
@@ -340,7 +341,7 @@ static void judge_halves(lag_estimator *p, const double *first, const double *se
 
 static hb_status compare_halves(lag_estimator *p)
 {
-    const size_t n = p->task.n, size = p->part * n * hb_lag_row(p->task.d), group = group_of(p);
+    const size_t n = p->task.n, size = p->part * n * hb_lag_row(p->task.d), group = lag_group_of(p);
     const uint64_t seed = p->plan.seed;
     double *first;
     unsigned char *wanted;
@@ -355,7 +356,7 @@ static hb_status compare_halves(lag_estimator *p)
         p->from_end = half ? p->times.n_ends / 2 : 0;
         p->to_end = half ? p->times.n_ends : p->times.n_ends / 2;
         status = hb_parallel_for(p->task.context, "halves", (p->part + group - 1) / group,
-                                 make_group, p);
+                                 lag_make_group, p);
         if (half == 0) memcpy(first, p->units, size * sizeof *first);
     }
     if (status == HB_OK) judge_halves(p, first, p->units);
@@ -367,7 +368,7 @@ static hb_status compare_halves(lag_estimator *p)
     return status;
 }
 
-static void write_note(const lag_estimator *p, hb_estimator *out)
+static void lag_write_note(const lag_estimator *p, hb_estimator *out)
 {
     const size_t size = sizeof out->note;
     for (size_t k = 0; k < p->times.n_lags && strlen(out->note) + 200 < size; k++) {
@@ -380,7 +381,7 @@ static void write_note(const lag_estimator *p, hb_estimator *out)
     if (p->horizon.note[0]) hb_note_append(out->note, size, "; %s", p->horizon.note);
 }
 
-static hb_status create(lag_estimator *p, const hb_sampling_settings *settings)
+static hb_status lag_create(lag_estimator *p, const hb_sampling_settings *settings)
 {
     const size_t n = p->task.n, d = p->task.d;
     double step = p->horizon.step;
@@ -415,24 +416,25 @@ hb_status hb_lag_estimator_over(const hb_lag_task *task, const hb_lag_horizon *h
     lag_estimator *p = memset(memory, 0, sizeof *p);
     p->task = *task;
     p->horizon = *horizon;
-    const hb_status status = create(p, settings);
+    const hb_status status = lag_create(p, settings);
     if (status != HB_OK) {
-        destroy(p);
+        lag_destroy(p);
         return status;
     }
-    *out = (hb_estimator){.self = p,
-                          .name = "particles",
-                          .unit = "trajectories",
-                          .samples_per_round = BATCHES * p->batch_size,
-                          .rounds = UINT64_MAX,
-                          .log_scale = p->log_scale,
-                          .known_error = p->known,
-                          .untimely = p->untimely,
-                          .round = round_of,
-                          .diagnostic = diagnostic_round,
-                          .diagnostic_parts = (double)p->batch_size / (double)diagnostic_batch(p),
-                          .destroy = destroy};
-    write_note(p, out);
+    *out =
+        (hb_estimator){.self = p,
+                       .name = "particles",
+                       .unit = "trajectories",
+                       .samples_per_round = BATCHES * p->batch_size,
+                       .rounds = UINT64_MAX,
+                       .log_scale = p->log_scale,
+                       .known_error = p->known,
+                       .untimely = p->untimely,
+                       .round = lag_round_of,
+                       .diagnostic = lag_diagnostic_round,
+                       .diagnostic_parts = (double)p->batch_size / (double)lag_diagnostic_batch(p),
+                       .destroy = lag_destroy};
+    lag_write_note(p, out);
     return HB_OK;
 }
 

@@ -72,7 +72,7 @@ typedef struct builder {
  * ---------------------------------------------------------------------------- */
 
 /* The linear model at n places: f, and A, at the times t. */
-static hb_status model(builder *b, size_t n, const double *phi, double *f, double *A)
+static hb_status lag_frame_model(builder *b, size_t n, const double *phi, double *f, double *A)
 {
     const size_t d = b->d;
     if (!b->frozen)
@@ -88,14 +88,14 @@ static hb_status model(builder *b, size_t n, const double *phi, double *f, doubl
 }
 
 /* phi at the nodes of the gap, from phi0; 0 in *fits when it does not settle. */
-static hb_status follow(builder *b, double h, int *fits)
+static hb_status lag_frame_follow(builder *b, double h, int *fits)
 {
     const size_t d = b->d;
     double change = INFINITY, size = 0;
     *fits = 0;
     for (size_t j = 0; j < COLLOCATION; j++) memcpy(b->phi + j * d, b->phi0, d * sizeof(double));
     for (int round = 0; round < MOST_ROUNDS && change > SETTLED * size; round++) {
-        HB_TRY(model(b, COLLOCATION, b->phi, b->f, NULL));
+        HB_TRY(lag_frame_model(b, COLLOCATION, b->phi, b->f, NULL));
         change = 0;
         size = 1e-300;
         for (size_t j = 0; j < COLLOCATION; j++)
@@ -140,9 +140,9 @@ static hb_status cross_piece(builder *b, double r, double h, int *fits)
     const hb_propagator propagator = {d,           COLLOCATION, b->behind[0], b->weight, SETTLED,
                                       MOST_ROUNDS, b->P,        b->next,      b->other,  b->step};
     for (size_t j = 0; j < COLLOCATION; j++) b->t[j] = fmax(b->end - r - h * b->node[j], 0);
-    HB_TRY(follow(b, h, fits));
+    HB_TRY(lag_frame_follow(b, h, fits));
     if (!*fits) return HB_OK;
-    HB_TRY(model(b, COLLOCATION, b->phi, b->f, b->A));
+    HB_TRY(lag_frame_model(b, COLLOCATION, b->phi, b->f, b->A));
     for (size_t j = 0; j < COLLOCATION; j++) *fits &= hb_matrix_norm(d, b->A + j * dd) * h <= REACH;
     if (!*fits) return HB_OK;
     HB_TRY(hb_propagate(NULL, &propagator, h, b->A));
@@ -158,7 +158,7 @@ static hb_status cross_piece(builder *b, double r, double h, int *fits)
 }
 
 /* From the lag r to the lag r + h, in as many pieces as it needs. */
-static hb_status cross(builder *b, double r, double h, int *fits)
+static hb_status lag_frame_cross(builder *b, double r, double h, int *fits)
 {
     int pieces = 1;
     for (double done = 0; done < 1;) {
@@ -206,7 +206,7 @@ int hb_lag_knows_start(const hb_lag_frame *frame)
  * ------------------------------------------------------------------------------------- */
 
 /* The root of S, W and the top of the kernel at one of the lags; 0 where S has none. */
-static int whiten(const builder *b, hb_lag_frame *out, size_t j)
+static int lag_frame_whiten(const builder *b, hb_lag_frame *out, size_t j)
 {
     const size_t d = b->d, dd = d * d;
     double *L = out->root + j * dd, *W = out->white + j * dd, log_volume = 0;
@@ -223,17 +223,17 @@ static int whiten(const builder *b, hb_lag_frame *out, size_t j)
     return 1;
 }
 
-static hb_status keep(builder *b, double r, size_t j, hb_lag_frame *out, int *fits)
+static hb_status lag_frame_keep(builder *b, double r, size_t j, hb_lag_frame *out, int *fits)
 {
     const size_t d = b->d;
     memcpy(out->place + j * d, b->phi0, d * sizeof(double));
     b->t[0] = fmax(b->end - r, 0);
-    HB_TRY(model(b, 1, b->phi0, out->drift + j * d, out->jacobian + j * d * d));
-    *fits = whiten(b, out, j) && hb_all_finite(d * d, out->jacobian + j * d * d);
+    HB_TRY(lag_frame_model(b, 1, b->phi0, out->drift + j * d, out->jacobian + j * d * d));
+    *fits = lag_frame_whiten(b, out, j) && hb_all_finite(d * d, out->jacobian + j * d * d);
     return HB_OK;
 }
 
-static hb_status build(builder *b, hb_lag_frame *out, int *found, int *singular)
+static hb_status lag_frame_build(builder *b, hb_lag_frame *out, int *found, int *singular)
 {
     const size_t d = b->d;
     double r = 0;
@@ -245,10 +245,10 @@ static hb_status build(builder *b, hb_lag_frame *out, int *found, int *singular)
     *found = hb_all_finite(d, b->f0) && hb_all_finite(d * d, b->A0);
     for (size_t k = 1; k <= HB_LAG_NODES && *found; k++) {
         const double next = out->lag * hb_lag_parts[k % HB_LAG_NODES];
-        HB_TRY(cross(b, r, next - r, found));
+        HB_TRY(lag_frame_cross(b, r, next - r, found));
         r = next;
         if (!*found) break;
-        HB_TRY(keep(b, r, k % HB_LAG_NODES, out, found));
+        HB_TRY(lag_frame_keep(b, r, k % HB_LAG_NODES, out, found));
         *singular = !*found;
     }
     return *found ? average_start(b, out) : HB_OK;
@@ -283,7 +283,7 @@ hb_status hb_lag_frame_create(hb_context *context, const hb_problem *problem, co
                                     HB_ARRAY(out->white, n * d * d), HB_ARRAY(out->root, n * d * d),
                                     HB_ARRAY(out->log_top, n), HB_ARRAY(out->start, 1 + d));
     if (status == HB_OK) status = create_builder(&b);
-    if (status == HB_OK) status = build(&b, out, found, singular);
+    if (status == HB_OK) status = lag_frame_build(&b, out, found, singular);
     hb_workspace_destroy(&b.work);
     if (status != HB_OK || !*found) hb_lag_frame_destroy(out);
     return status;
@@ -304,7 +304,7 @@ size_t hb_lag_work(size_t d)
 }
 
 /* out = W v */
-static void multiply(size_t d, const double *W, const double *v, double *out)
+static void lag_frame_multiply(size_t d, const double *W, const double *v, double *out)
 {
     for (size_t i = 0; i < d; i++) out[i] = hb_dot(d, W + i * d, v);
 }
@@ -314,7 +314,7 @@ static double log_kernel(const hb_lag_frame *f, size_t j, const double *y, doubl
 {
     const size_t d = f->d;
     for (size_t i = 0; i < d; i++) gap[i] = y[i] - f->place[j * d + i];
-    multiply(d, f->white + j * d * d, gap, w);
+    lag_frame_multiply(d, f->white + j * d * d, gap, w);
     for (size_t i = 0; i < d; i++) w[i] = -w[i];
     return f->log_top[j] - 0.5 * hb_dot(d, w, w);
 }
@@ -358,7 +358,7 @@ void hb_lag_value_of(const hb_lag_frame *f, const double *const *y, const double
             for (size_t i = 0; i < d; i++)
                 g[i] = drift[j][i] - f->drift[j * d + i] -
                        hb_dot(d, f->jacobian + (j * d + i) * d, gap);
-            multiply(d, f->white + j * d * d, g, q);
+            lag_frame_multiply(d, f->white + j * d * d, g, q);
             const double along = hb_dot(d, q, w);
             a = h * along;
             for (size_t i = 0; i < d; i++) q[i] = h * (q[i] - along * w[i]);
@@ -394,7 +394,7 @@ static hb_status add_lag(hb_context *context, const hb_problem *problem, double 
         HB_TRY(hb_problem_drift_each(context, problem, 1, y, &t, F, NULL, NULL, NULL));
         for (size_t i = 0; i < d; i++)
             F[i] += hb_dot(d, f->jacobian + (j * d + i) * d, g) - f->drift[j * d + i];
-        multiply(d, f->white + j * dd, F, q);
+        lag_frame_multiply(d, f->white + j * dd, F, q);
         const double along = hb_dot(d, q, w), part = share / fabs(determinant) / TRIALS;
         for (size_t i = 0; i < d; i++) q[i] -= along * w[i];
         hb_solve_upper(d, f->root + j * dd, 1, q);

@@ -100,9 +100,9 @@ size_t hb_lag_row_work(size_t d)
 }
 
 /* The value of one path and end, twin 0 or 1; its gradients are in b (HB_LAG_RULES, d). */
-static hb_lag_value look(const hb_lag_frame *frame, const hb_lag_times *times, size_t lag,
-                         size_t end, const hb_lag_paths *paths, size_t path, int twin,
-                         double log_scale, double *b, double *work)
+static hb_lag_value lag_paths_look(const hb_lag_frame *frame, const hb_lag_times *times, size_t lag,
+                                   size_t end, const hb_lag_paths *paths, size_t path, int twin,
+                                   double log_scale, double *b, double *work)
 {
     const size_t *column = times->column + (lag * times->n_ends + end) * HB_LAG_NODES;
     const double *y[HB_LAG_NODES], *f[HB_LAG_NODES];
@@ -117,8 +117,8 @@ static hb_lag_value look(const hb_lag_frame *frame, const hb_lag_times *times, s
 }
 
 /* One rule's part of a row, from the values of a path and of its twin. */
-static void add_rule(size_t d, const hb_lag_value *v, const hb_lag_value *twin, size_t rule,
-                     double gain, double share, double *row)
+static void lag_paths_add_rule(size_t d, const hb_lag_value *v, const hb_lag_value *twin,
+                               size_t rule, double gain, double share, double *row)
 {
     const double step = (v->a[rule] - twin->a[rule]) / gain;
     row[0] += share * (v->a[rule] + step);
@@ -140,10 +140,12 @@ void hb_lag_add_row(const hb_lag_frame *frame, const hb_lag_times *times, size_t
     const double share = 1 / (double)(to - from);
     double *b = work, *b2 = b + HB_LAG_RULES * d, *rest = b2 + HB_LAG_RULES * d;
     for (size_t end = from; end < to; end++) {
-        const hb_lag_value v = look(frame, times, lag, end, paths, path, 0, log_scale, b, rest);
-        const hb_lag_value twin = look(frame, times, lag, end, paths, path, 1, log_scale, b2, rest);
-        if (rule >= 0) add_rule(d, &v, &twin, (size_t)rule, gain, share, row);
+        const hb_lag_value v =
+            lag_paths_look(frame, times, lag, end, paths, path, 0, log_scale, b, rest);
+        const hb_lag_value twin =
+            lag_paths_look(frame, times, lag, end, paths, path, 1, log_scale, b2, rest);
+        if (rule >= 0) lag_paths_add_rule(d, &v, &twin, (size_t)rule, gain, share, row);
         for (size_t k = 0; rule < 0 && k + 1 < HB_LAG_RULES; k++)
-            add_rule(d, &v, &twin, k, gain, share, row + k * hb_lag_row(d));
+            lag_paths_add_rule(d, &v, &twin, k, gain, share, row + k * hb_lag_row(d));
     }
 }

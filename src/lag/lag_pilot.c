@@ -55,7 +55,7 @@ typedef struct pilot {
 /* ---- trajectories
  * -------------------------------------------------------------------------------- */
 
-static hb_status make_group(void *user, size_t index, int thread)
+static hb_status lag_pilot_make_group(void *user, size_t index, int thread)
 {
     pilot *p = user;
     const size_t first = index * GROUP, d = p->task->d;
@@ -119,7 +119,7 @@ static double bias_square(size_t d, const double *bias, double A, size_t k, doub
 }
 
 /* The cost of a rule; fills the choice but for the lag. */
-static double judge(const pilot *p, const moments *m, double top, hb_lag_choice *out)
+static double lag_pilot_judge(const pilot *p, const moments *m, double top, hb_lag_choice *out)
 {
     const size_t d = p->task->d;
     const double *mean = m->spread, *squares = mean + 1 + d, A = mean[0];
@@ -152,7 +152,7 @@ static double find_top(const pilot *p, const hb_lag_frame *frame, size_t lag, do
     return top;
 }
 
-static void add_row(size_t d, const double *row, moments *m)
+static void lag_pilot_add_row(size_t d, const double *row, moments *m)
 {
     hb_spread_add(d, m->spread, ++m->n, row[0], row + 1);
     hb_bias_differ(d, m->bias, 1, row + 1 + d, row + 2 + d);
@@ -181,12 +181,12 @@ static double try_lag(const pilot *p, const hb_lag_frame *frame, size_t lag, dou
         memset(rows, 0, RULES * hb_lag_row(d) * sizeof *rows);
         hb_lag_add_row(frame, &p->times, lag, 0, 1, &p->paths, i, -1, p->task->gain, top, rows,
                        work);
-        for (size_t r = 0; r < RULES; r++) add_row(d, rows + r * hb_lag_row(d), m + r);
+        for (size_t r = 0; r < RULES; r++) lag_pilot_add_row(d, rows + r * hb_lag_row(d), m + r);
     }
     for (int r = 0; r < RULES; r++) {
         hb_lag_choice choice = {.lag = p->times.lag[lag], .rule = r, .found = 1};
         choice.from_start = frame->from_start;
-        const double cost = m[r].n > 1 ? judge(p, m + r, top, &choice) : INFINITY;
+        const double cost = m[r].n > 1 ? lag_pilot_judge(p, m + r, top, &choice) : INFINITY;
         if (cost < *best || !out->found) *out = choice;
         *best = fmin(*best, cost);
     }
@@ -209,7 +209,7 @@ static hb_status try_start(const pilot *p, hb_context *alone, hb_lag_frame *fram
     return HB_OK;
 }
 
-static hb_status choose(void *user, size_t i, int thread)
+static hb_status lag_pilot_choose(void *user, size_t i, int thread)
 {
     pilot *p = user;
     const hb_lag_task *task = p->task;
@@ -241,7 +241,7 @@ static hb_status choose(void *user, size_t i, int thread)
 /* ---- all
  * ----------------------------------------------------------------------------------------- */
 
-static hb_status create(const hb_lag_task *task, pilot *p)
+static hb_status lag_pilot_create(const hb_lag_task *task, pilot *p)
 {
     double lags[HB_MOST_LAGS];
     const size_t d = task->d, threads = (size_t)hb_context_threads(task->context);
@@ -282,15 +282,15 @@ static hb_status try_step(pilot *p, double step)
     const hb_left left = {p->choices, sizeof *p->choices, 0};
     p->plan.step = step;
     HB_TRY(hb_parallel_for(context, "pilot trajectories", (p->n_paths + GROUP - 1) / GROUP,
-                           make_group, p));
+                           lag_pilot_make_group, p));
     measure_spread(p);
-    return hb_team_for(context, "pilot lags", p->task->n, choose, p, 1, &left);
+    return hb_team_for(context, "pilot lags", p->task->n, lag_pilot_choose, p, 1, &left);
 }
 
 hb_status hb_lag_pilot(const hb_lag_task *task, double *step, hb_lag_choice *choices)
 {
     pilot p = {.task = task, .choices = choices};
-    hb_status status = create(task, &p);
+    hb_status status = lag_pilot_create(task, &p);
     for (int k = 0; k <= HALVINGS && status == HB_OK; k++) {
         status = try_step(&p, *step);
         if (status != HB_OK || is_short(&p) || k == HALVINGS) break;

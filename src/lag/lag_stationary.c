@@ -48,7 +48,7 @@ typedef struct probe {
 /* ---- rest
  * ---------------------------------------------------------------------------------------- */
 
-static hb_status make_group(void *user, size_t index, int thread)
+static hb_status rest_make_group(void *user, size_t index, int thread)
 {
     probe *p = user;
     hb_context *alone = p->alone + thread;
@@ -71,22 +71,22 @@ static double test_function(const probe *p, const double *x, size_t q)
     }
 }
 
-static const double *place(const probe *p, size_t k, size_t path)
+static const double *rest_place(const probe *p, size_t k, size_t path)
 {
     return p->x + (k * PROBES + path) * p->task->d;
 }
 
 /* Mean and deviation of each coordinate at time k; 0 when trajectories were lost by then. */
-static int measure(probe *p, size_t k)
+static int rest_measure(probe *p, size_t k)
 {
     const size_t d = p->task->d;
     double lost = 0;
-    for (size_t i = 0; i < PROBES; i++) lost += !hb_all_finite(d, place(p, k, i));
+    for (size_t i = 0; i < PROBES; i++) lost += !hb_all_finite(d, rest_place(p, k, i));
     if (lost > MOST_LOST * PROBES) return 0;
     for (size_t j = 0; j < d; j++) {
         double n = 0, mean = 0, squares = 0;
         for (size_t i = 0; i < PROBES; i++) {
-            const double x = place(p, k, i)[j], gap = x - mean;
+            const double x = rest_place(p, k, i)[j], gap = x - mean;
             if (!isfinite(x)) continue;
             mean += gap / ++n;
             squares += gap * (x - mean);
@@ -102,8 +102,8 @@ static void follow_function(const probe *p, size_t k, size_t q, double *change, 
 {
     double n = 0, sum = 0, squares = 0, a1 = 0, b1 = 0, aa = 0, bb = 0, ab = 0;
     for (size_t i = 0; i < PROBES; i++) {
-        const double a = test_function(p, place(p, k, i), q),
-                     b = test_function(p, place(p, k + 1, i), q);
+        const double a = test_function(p, rest_place(p, k, i), q),
+                     b = test_function(p, rest_place(p, k + 1, i), q);
         if (!isfinite(a) || !isfinite(b)) continue;
         n++;
         sum += b - a;
@@ -126,7 +126,7 @@ static int is_quiet(const probe *p, size_t k)
     return 1;
 }
 
-static hb_status create(const hb_lag_task *task, double first, probe *p)
+static hb_status rest_create(const hb_lag_task *task, double first, probe *p)
 {
     const size_t d = task->d, threads = (size_t)hb_context_threads(task->context);
     p->task = task;
@@ -147,7 +147,7 @@ static int find_rest(probe *p, size_t n, double *rest)
 {
     size_t quiet = 0;
     *rest = 0;
-    if (!measure(p, n - 1)) return 0;
+    if (!rest_measure(p, n - 1)) return 0;
     for (size_t k = 0; k + 1 < n && quiet < QUIET; k++) {
         quiet = is_quiet(p, k) ? quiet + 1 : 0;
         if (quiet == QUIET) *rest = p->times[k + 1 - QUIET];
@@ -160,11 +160,11 @@ static hb_status probe_rest(const hb_lag_task *task, double first, double *rest)
 {
     probe p = {0};
     int whole = 1;
-    hb_status status = create(task, first, &p);
+    hb_status status = rest_create(task, first, &p);
     *rest = 0;
     for (size_t n = 6; status == HB_OK && whole && *rest == 0 && n <= MOST_DOUBLINGS + 1; n++) {
         p.plan.n_times = n;
-        status = hb_parallel_for(task->context, "probes", PROBES / GROUP, make_group, &p);
+        status = hb_parallel_for(task->context, "probes", PROBES / GROUP, rest_make_group, &p);
         if (status == HB_OK) whole = find_rest(&p, n, rest);
     }
     hb_workspace_destroy(&p.work);

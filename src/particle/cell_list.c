@@ -44,7 +44,7 @@ static size_t cell_on_axis(const hb_cell_list *list, size_t axis, double x)
     return place > 0 ? (size_t)(place < last ? place : last) : 0; // NaN, from 0 inf, is cell 0
 }
 
-static size_t cell_of(const hb_cell_list *list, const double *x)
+static size_t cells_index(const hb_cell_list *list, const double *x)
 {
     size_t cell = 0;
     for (size_t k = 0; k < list->axes; k++)
@@ -85,7 +85,7 @@ void hb_cell_list_build(size_t n, size_t dim, const double *x, const double *F, 
     memset(start, 0, (total + 2) * sizeof *start);
     for (size_t i = 0; i < n; i++) { // start[c+2] counts cell c
         if (!is_kept(dim, x, F, i)) continue;
-        scratch[i] = (uint32_t)cell_of(out, x + i * dim);
+        scratch[i] = (uint32_t)cells_index(out, x + i * dim);
         start[scratch[i] + 2]++;
     }
     for (size_t c = 2; c < total + 2; c++) start[c] += start[c - 1];

@@ -139,7 +139,7 @@ static hb_status add_lags(const hb_particle_task *task, hb_particle_rules *out)
 
 /* The whole lag, its kernel averaged over the initial density, which must be smooth: where the
  * kernel is so narrow that draws of that density hardly come near. */
-static hb_status add_start(const hb_particle_task *task, hb_particle_rules *out)
+static hb_status rules_add_start(const hb_particle_task *task, hb_particle_rules *out)
 {
     const size_t d = task->dim;
     void *memory;
@@ -220,7 +220,7 @@ static hb_status add_given(const hb_particle_task *task, hb_particle_rules *out)
     return status;
 }
 
-static hb_status add_linear(const hb_particle_task *task, hb_particle_rules *out)
+static hb_status rules_add_linear(const hb_particle_task *task, hb_particle_rules *out)
 {
     double lag = task->tau;
     void *work;
@@ -231,7 +231,7 @@ static hb_status add_linear(const hb_particle_task *task, hb_particle_rules *out
     hb_release(task->context, work);
     HB_TRY(hb_progress(task->context, "kernel", 0, 1));
     HB_TRY(hb_rule_lag(task->context, lag, NO_NODES, HB_RULE_ROOT, next_rule(out)));
-    return add_start(task, out);
+    return rules_add_start(task, out);
 }
 
 hb_status hb_pilot_rules(const hb_particle_task *task, const hb_sampling_settings *settings,
@@ -242,9 +242,9 @@ hb_status hb_pilot_rules(const hb_particle_task *task, const hb_sampling_setting
     if (task->given.n_paths > 0) {
         HB_TRY(add_given(task, out));
     } else if (task->linear.A && !forced) {
-        HB_TRY(add_linear(task, out));
+        HB_TRY(rules_add_linear(task, out));
     } else {
-        if (!forced) HB_TRY(add_start(task, out));
+        if (!forced) HB_TRY(rules_add_start(task, out));
         if (!forced) HB_TRY(add_lags(task, out));
         if (forced || task->order >= SMOOTH_ORDER) HB_TRY(add_balls(task, settings, out));
     }

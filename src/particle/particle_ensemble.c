@@ -20,7 +20,7 @@ void hb_ensemble_destroy(hb_ensemble *ensemble)
 }
 
 /* Lists (1 + twins, times), and behind their arrays those of all lists. */
-static hb_status create_arrays(hb_ensemble *s)
+static hb_status ensemble_create_arrays(hb_ensemble *s)
 {
     const size_t d = s->plan.dim, times = s->plan.n_times, paths = s->batches * s->batch_size;
     const size_t rows = times * paths * d, copies = s->twins ? 2 : 1, lists = copies * times;
@@ -69,7 +69,7 @@ hb_status hb_ensemble_create(hb_context *context, const hb_path_plan *plan,
     out->batches = batches, out->batch_size = batch_size, out->with_drift = with_drift;
     out->plan.transitions = NULL;
     if (given) out->given = *given;
-    hb_status status = create_arrays(out);
+    hb_status status = ensemble_create_arrays(out);
     if (status == HB_OK) status = find_columns(context, out);
     if (status == HB_OK && !given) status = hb_path_transitions(context, &out->plan);
     if (status != HB_OK) hb_ensemble_destroy(out);
@@ -129,16 +129,16 @@ static double count_lost(const hb_ensemble *ensemble, size_t offset)
 
 /* Batches that are made together: a drift of the user is asked for at many points at once. A
  * function of the batch alone, so that threads change nothing. */
-static size_t group_of(const hb_ensemble *ensemble)
+static size_t ensemble_group_of(const hb_ensemble *ensemble)
 {
     return ensemble->batch_size < TOGETHER ? TOGETHER / ensemble->batch_size : 1;
 }
 
-static hb_status make_group(void *user, size_t index, int thread)
+static hb_status ensemble_make_group(void *user, size_t index, int thread)
 {
     hb_ensemble *ensemble = user;
     hb_context *alone = ensemble->alone + thread;
-    const size_t group = group_of(ensemble), from = index * group;
+    const size_t group = ensemble_group_of(ensemble), from = index * group;
     const size_t to = from + group < ensemble->filled ? from + group : ensemble->filled;
     const size_t n = (to - from) * ensemble->batch_size,
                  paths = ensemble->filled * ensemble->batch_size;
@@ -174,7 +174,7 @@ static hb_status sort_snapshot(void *user, size_t index, int thread)
 /* Over the ranks of a team: a group leaves its trajectories in the snapshots of all times. */
 static hb_status make_trajectories(hb_ensemble *ensemble)
 {
-    const size_t group = group_of(ensemble), times = ensemble->plan.n_times;
+    const size_t group = ensemble_group_of(ensemble), times = ensemble->plan.n_times;
     const size_t row = ensemble->plan.dim * sizeof(double);
     const size_t paths = ensemble->filled * ensemble->batch_size,
                  bytes = group * ensemble->batch_size * row;
@@ -190,7 +190,7 @@ static hb_status make_trajectories(hb_ensemble *ensemble)
         (hb_left){ensemble->lost, group * sizeof(double), ensemble->filled * sizeof(double)};
     const hb_status status =
         hb_team_for(ensemble->context, "trajectories", (ensemble->filled + group - 1) / group,
-                    make_group, ensemble, n, left);
+                    ensemble_make_group, ensemble, n, left);
     hb_release(ensemble->context, left);
     return status;
 }

@@ -54,7 +54,7 @@ typedef struct particles {
     hb_workspace arrays;
 } particles;
 
-static void destroy(void *self)
+static void particles_destroy(void *self)
 {
     particles *p = self;
     hb_context *context = p->task.context;
@@ -69,7 +69,7 @@ static void destroy(void *self)
 /* ---- rounds
  * -------------------------------------------------------------------------------------- */
 
-static hb_status add_point(void *user, size_t i, int thread)
+static hb_status particles_add_point(void *user, size_t i, int thread)
 {
     particles *p = user;
     if (!p->wanted[i]) return HB_OK;
@@ -102,8 +102,8 @@ static void know_errors(particles *p, double made, const unsigned char *wanted)
 }
 
 /* Batches from trajectory `first` on. */
-static hb_status add_batches(particles *p, uint64_t first, const unsigned char *wanted,
-                             double *accumulators)
+static hb_status particles_add_batches(particles *p, uint64_t first, const unsigned char *wanted,
+                                       double *accumulators)
 {
     const hb_left left = {accumulators,
                           hb_accumulator_size((int)p->task.dim) * sizeof *accumulators, 0};
@@ -112,34 +112,37 @@ static hb_status add_batches(particles *p, uint64_t first, const unsigned char *
     for (size_t done = 0; done < BATCHES; done += p->part) {
         const size_t batches = BATCHES - done < p->part ? BATCHES - done : p->part;
         HB_TRY(hb_ensemble_fill(&p->ensemble, first + done * p->batch_size, batches));
-        HB_TRY(hb_team_for(p->task.context, "kernels", p->task.n, add_point, p, 1, &left));
+        HB_TRY(
+            hb_team_for(p->task.context, "kernels", p->task.n, particles_add_point, p, 1, &left));
     }
     return HB_OK;
 }
 
-static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, double *accumulators)
+static hb_status particles_round_of(void *self, uint64_t k, const unsigned char *wanted,
+                                    double *accumulators)
 {
     particles *p = self;
-    HB_TRY(add_batches(p, p->skipped + k * BATCHES * p->batch_size, wanted, accumulators));
+    HB_TRY(
+        particles_add_batches(p, p->skipped + k * BATCHES * p->batch_size, wanted, accumulators));
     know_errors(p, (double)((k + 1) * BATCHES * p->batch_size) - MOST_TRIED, wanted);
     return HB_OK;
 }
 
 /* Trajectories in a batch of the watch, a quarter as many: as many batches as a round has, so that
  * the index of a tail is told from as many units. */
-static size_t diagnostic_batch(const particles *p)
+static size_t particles_diagnostic_batch(const particles *p)
 {
     return (p->batch_size + DIAGNOSTIC_PART - 1) / DIAGNOSTIC_PART;
 }
 
-static hb_status diagnostic_round(void *self, uint64_t k, const unsigned char *wanted,
-                                  double *accumulators)
+static hb_status particles_diagnostic_round(void *self, uint64_t k, const unsigned char *wanted,
+                                            double *accumulators)
 {
     particles *p = self;
     const size_t batch_size = p->batch_size;
-    p->batch_size = p->ensemble.batch_size = diagnostic_batch(p);
+    p->batch_size = p->ensemble.batch_size = particles_diagnostic_batch(p);
     const uint64_t first = (HB_DIAGNOSTIC_FIRST + k) * BATCHES * p->batch_size;
-    const hb_status status = add_batches(p, first, wanted, accumulators);
+    const hb_status status = particles_add_batches(p, first, wanted, accumulators);
     p->batch_size = p->ensemble.batch_size = batch_size;
     return status;
 }
@@ -147,8 +150,8 @@ static hb_status diagnostic_round(void *self, uint64_t k, const unsigned char *w
 /* ---- what is refused
  * ----------------------------------------------------------------------------- */
 
-static hb_status check_settings(hb_context *context, const hb_problem *problem, double tau,
-                                const hb_sampling_settings *s)
+static hb_status particles_check_settings(hb_context *context, const hb_problem *problem,
+                                          double tau, const hb_sampling_settings *s)
 {
     HB_CHECK(context, tau > 0 && isfinite(tau), HB_ERROR_ARGUMENT,
              "tau is %g; particles need a time above 0", tau);
@@ -225,7 +228,7 @@ static hb_status make_task(hb_context *context, const hb_problem *problem, doubl
     return HB_OK;
 }
 
-static hb_status choose(const hb_sampling_settings *settings, particles *p)
+static hb_status particles_choose(const hb_sampling_settings *settings, particles *p)
 {
     const hb_particle_task *task = &p->task;
     const int exact = task->linear.A || task->given.n_paths;
@@ -321,7 +324,7 @@ static void note_paths(const particles *p, char *note, size_t limit)
                        p->verdict.flag);
 }
 
-static void write_note(const particles *p, hb_estimator *out)
+static void particles_write_note(const particles *p, hb_estimator *out)
 {
     char *note = out->note;
     const size_t limit = sizeof out->note;
@@ -350,9 +353,9 @@ static void write_note(const particles *p, hb_estimator *out)
             "; the drift changes within less than a step, so no error is given: try the grid");
 }
 
-static hb_status create(hb_context *context, const hb_problem *problem, double tau,
-                        const hb_sampling_settings *settings, size_t n, const double *points,
-                        particles *p)
+static hb_status particles_create(hb_context *context, const hb_problem *problem, double tau,
+                                  const hb_sampling_settings *settings, size_t n,
+                                  const double *points, particles *p)
 {
     const size_t d = (size_t)hb_problem_dim(problem), threads = (size_t)hb_context_threads(context);
     p->width = hb_kernel_work(d) + 3 * BATCHES * (d + 1) + hb_pilot_start_work(d);
@@ -363,7 +366,7 @@ static hb_status create(hb_context *context, const hb_problem *problem, double t
                         HB_ARRAY(p->work, threads * p->width)));
     memset(p->arrays.memory, 0, p->arrays.size);
     HB_TRY(make_task(context, problem, tau, settings, n, points, p));
-    HB_TRY(choose(settings, p));
+    HB_TRY(particles_choose(settings, p));
     return make_ensemble(settings, p);
 }
 
@@ -372,13 +375,13 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
                                 const double *points, hb_estimator *out)
 {
     void *memory;
-    HB_TRY(check_settings(context, problem, tau, settings));
+    HB_TRY(particles_check_settings(context, problem, tau, settings));
     HB_TRY(hb_allocate(context, 1, sizeof(particles), &memory));
     particles *p = memset(memory, 0, sizeof *p);
     p->task.context = context;
-    const hb_status status = create(context, problem, tau, settings, n, points, p);
+    const hb_status status = particles_create(context, problem, tau, settings, n, points, p);
     if (status != HB_OK) {
-        destroy(p);
+        particles_destroy(p);
         return status;
     }
     const size_t round = BATCHES * p->batch_size;
@@ -391,14 +394,15 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
                           .known_error = p->known,
                           .lasting_error = p->left,
                           .untimely = p->untimely,
-                          .round = round_of,
-                          .diagnostic = diagnostic_round,
-                          .diagnostic_parts = (double)p->batch_size / (double)diagnostic_batch(p),
-                          .destroy = destroy};
+                          .round = particles_round_of,
+                          .diagnostic = particles_diagnostic_round,
+                          .diagnostic_parts =
+                              (double)p->batch_size / (double)particles_diagnostic_batch(p),
+                          .destroy = particles_destroy};
     if (p->task.given.n_paths) {
         out->rounds = (p->task.given.n_paths - p->skipped) / round;
         out->diagnostic = NULL;
     }
-    write_note(p, out);
+    particles_write_note(p, out);
     return HB_OK;
 }

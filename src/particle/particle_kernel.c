@@ -73,7 +73,7 @@ static int invert_factor(size_t d, double *C, double *log_det)
 }
 
 /* The largest sum of a row of |W| |C| |W|', W a lower triangle. work: 2 d doubles. */
-static double condition(size_t d, const double *W, const double *C, double *work)
+static double kernel_condition(size_t d, const double *W, const double *C, double *work)
 {
     double *sums = work, *images = work + d, most = 0; // |W|' 1, |C| |W|' 1
     for (size_t j = 0; j < d; j++) {
@@ -110,7 +110,7 @@ static int linear_node(hb_context *context, const hb_particle_anchor *anchor, do
     }
     memcpy(K, node->whiten, d * d * sizeof *K);
     if (!invert_factor(d, node->whiten, &log_det)) return 0;
-    node->rounding = 8 * DBL_EPSILON * condition(d, node->whiten, K, K + d * d);
+    node->rounding = 8 * DBL_EPSILON * kernel_condition(d, node->whiten, K, K + d * d);
     memset(node->lower, 0, d * d * sizeof *node->lower);
     for (size_t i = 0; i < d; i++)
         for (size_t k = 0; k <= i; k++)
@@ -127,11 +127,11 @@ double hb_lag_rounding(hb_context *context, size_t dim, const double *A, double 
     if (hb_noise_functions(context, dim, A, NULL, lag, E, K, C, E + dim * dim) != HB_OK) return 0;
     memcpy(K, C, dim * dim * sizeof *K);
     if (!hb_all_finite(dim * dim, C) || !invert_factor(dim, C, &log_det)) return INFINITY;
-    return 8 * DBL_EPSILON * condition(dim, C, K, E);
+    return 8 * DBL_EPSILON * kernel_condition(dim, C, K, E);
 }
 
 /* (e^(c s) - 1)/c */
-static double stretched(double c, double s)
+static double kernel_stretched(double c, double s)
 {
     return c == 0 ? s : expm1(c * s) / c;
 }
@@ -141,9 +141,9 @@ static int ball_node(const hb_particle_anchor *anchor, double a, double s, doubl
                      hb_particle_node *node)
 {
     const size_t d = anchor->dim;
-    const double D = (double)d + lift, k = stretched(-a, s);
+    const double D = (double)d + lift, k = kernel_stretched(-a, s);
     node->growth = exp(a * s);
-    node->th = stretched(2 * a, s);
+    node->th = kernel_stretched(2 * a, s);
     node->span = span;
     node->R2 = 2 * D * node->th * log(span / node->th);
     for (size_t i = 0; i < d; i++) {
@@ -176,7 +176,7 @@ static int make_nodes(hb_context *context, const hb_particle_rule *rule, double 
     const size_t d = out->anchor.dim;
     double a = 0;
     for (size_t i = 0; i < d; i++) a += out->anchor.A[i * d + i] / (double)d;
-    const double span = stretched(2 * a, rule->lag);
+    const double span = kernel_stretched(2 * a, rule->lag);
     for (int j = 0; j < out->n; j++) {
         hb_particle_node *node = out->nodes + j;
         node->lag = rule->s[j];

@@ -103,29 +103,29 @@ static double inverse_variances(const hb_cell_list *list)
 }
 
 /* The standard error that the estimate will have, from one of the pilot's. */
-static double expected_error(const hb_particle_task *task, const hb_ensemble *ensemble,
-                             double pilot)
+static double contest_expected_error(const hb_particle_task *task, const hb_ensemble *ensemble,
+                                     double pilot)
 {
     return pilot * sqrt((double)(ensemble->filled * ensemble->batch_size) / task->samples);
 }
 
 /* Twice the differences between the rules, where roots in s are slow to converge. */
-static double caution(size_t dim, int lift)
+static double contest_caution(size_t dim, int lift)
 {
     return lift || dim > HB_ROOT_DIM ? 2 : 1;
 }
 
 void hb_pilot_differ(size_t d, int lift, size_t units, hb_kernel_means means[2], double *sums)
 {
-    const double factor = caution(d, lift);
+    const double factor = contest_caution(d, lift);
     for (size_t k = 0; k < units; k++) means[1].a[k] = factor * (means[0].a[k] - means[1].a[k]);
     for (size_t k = 0; k < units * d; k++) means[1].b[k] = factor * (means[0].b[k] - means[1].b[k]);
     hb_accumulator_differ((int)d, sums, units, means[1].a, means[1].b);
 }
 
 /* Mean of p - q and its error, n of each, strides apart; q = NULL: of p. */
-static void difference(size_t n, size_t stride, const double *p, const double *q, double *mean,
-                       double *error)
+static void contest_difference(size_t n, size_t stride, const double *p, const double *q,
+                               double *mean, double *error)
 {
     double squares = 0;
     *mean = 0;
@@ -141,7 +141,7 @@ static void difference(size_t n, size_t stride, const double *p, const double *q
 static double beyond_chance(size_t n, size_t stride, const double *values)
 {
     double mean, error;
-    difference(n, stride, values, NULL, &mean, &error);
+    contest_difference(n, stride, values, NULL, &mean, &error);
     return fmax(mean * mean - pow(SIGNIFICANT * error, 2), 0);
 }
 
@@ -160,7 +160,7 @@ static double rule_error(const contest *c, entry *e, double density, const doubl
 }
 
 /* Errors that the estimate will have: those of chance shrink, those of the rule in time do not. */
-static void judge(const contest *c, entry *e, double *sums, double *score)
+static void contest_judge(const contest *c, entry *e, double *sums, double *score)
 {
     const int dim = (int)c->task->dim;
     const size_t d = c->task->dim, units = c->ensemble->filled;
@@ -182,7 +182,7 @@ static void judge(const contest *c, entry *e, double *sums, double *score)
     const double chance =
         e->answer.relative * e->answer.relative + (fine ? errors / c->score_scale : 0);
     e->unresolved = rule > MOST_RULE_ERROR * MOST_RULE_ERROR;
-    e->merit = (chance + rule / pow(expected_error(c->task, c->ensemble, 1), 2)) * cost *
+    e->merit = (chance + rule / pow(contest_expected_error(c->task, c->ensemble, 1), 2)) * cost *
                (fine ? 1 : FLAGGED);
     if (!(e->merit < 1e250)) e->merit = 1e250;
 }
@@ -202,7 +202,7 @@ static int nodes_of_correction(const hb_particle_rule *rule)
 }
 
 /* Neither a rule with too few nodes is trusted, nor one that differs much from the coarser one. */
-static void look_at_nodes(const contest *c, const hb_particle_rule *rule, entry *e)
+static void contest_look_at_nodes(const contest *c, const hb_particle_rule *rule, entry *e)
 {
     if (!e->kernel.corrected) return;
     if (nodes_of_correction(rule) >= nodes_needed(c, &e->kernel, rule->lag) && !e->unresolved)
@@ -225,8 +225,8 @@ static hb_status scale_by_start(const hb_particle_task *task, hb_context *alone,
                          &kernel->rest);
 }
 
-static hb_status enter(const contest *c, hb_context *alone, size_t point, int r, double *work,
-                       entry *e)
+static hb_status contest_enter(const contest *c, hb_context *alone, size_t point, int r,
+                               double *work, entry *e)
 {
     const hb_particle_task *task = c->task;
     const hb_particle_rule *rule = c->rules->rule + r;
@@ -247,13 +247,13 @@ static hb_status enter(const contest *c, hb_context *alone, size_t point, int r,
                           &start, scratch_of_start - hb_pilot_start_work(d)));
     e->seen = hb_kernel_sum(&e->kernel, c->ensemble->lists[0], c->ensemble->filled,
                             c->ensemble->batch_size, e->means, start, work);
-    judge(c, e, sums, score);
-    look_at_nodes(c, rule, e);
+    contest_judge(c, e, sums, score);
+    contest_look_at_nodes(c, rule, e);
     return hb_progress(alone, "pilot", 0, 1);
 }
 
 /* The progress of the calling thread's own context: one point of 1000 dimensions takes seconds. */
-static int pass_on(void *user, const char *what, double done, double total)
+static int contest_pass_on(void *user, const char *what, double done, double total)
 {
     (void)what, (void)done, (void)total;
     return hb_progress(user, "pilot", 0, 1) != HB_OK;
@@ -290,7 +290,7 @@ static hb_status contest_point(void *user, size_t point, int thread)
     hb_status status = HB_OK;
     c->winner[point] = -1;
     for (int r = 0; r < c->rules->n && status == HB_OK; r++) {
-        status = enter(c, alone, point, r, work, &e);
+        status = contest_enter(c, alone, point, r, work, &e);
         if (status != HB_OK || !e.fits) continue;
         if (e.merit < best.merit) {
             hb_kernel_destroy(alone, &best.kernel);
@@ -325,7 +325,7 @@ static hb_status run_contest(contest *c)
     c->work = memory;
     c->score_scale = inverse_variances(c->ensemble->lists[0] + c->rules->n_times - 1);
     hb_context_settings *first = &c->ensemble->alone[0].settings;
-    first->progress = pass_on;
+    first->progress = contest_pass_on;
     first->progress_user = task->context;
     const hb_status status = hb_parallel_for(task->context, "pilot", task->n, contest_point, c);
     first->progress = NULL;
@@ -399,8 +399,8 @@ static double bias_ratio(const step_check *c, const hb_answer *answer, const dou
     double mean, error, density = 0;
     for (size_t i = 0; i < units; i++) density += fine->a[i] / (double)units;
     if (!(density > 0)) return NAN;
-    difference(units, 1, fine->a, coarse->a, &mean, &error);
-    double expected = expected_error(c->task, c->ensemble, answer->relative);
+    contest_difference(units, 1, fine->a, coarse->a, &mean, &error);
+    double expected = contest_expected_error(c->task, c->ensemble, answer->relative);
     if (c->task->density_error > 0) expected = fmin(expected, c->task->density_error);
     known[0] = bias_of_step(mean, error) / density;
     double squares = pow(known[0] / expected, 2);
@@ -410,14 +410,14 @@ static double bias_ratio(const step_check *c, const hb_answer *answer, const dou
             *p = (*p - score[k] * fine->a[i]) / density;
             *q = (*q - score[k] * coarse->a[i]) / density;
         }
-        difference(units, d, fine->b + k, coarse->b + k, &mean, &error);
+        contest_difference(units, d, fine->b + k, coarse->b + k, &mean, &error);
         known[1 + k] = bias_of_step(mean, error);
-        squares += pow(known[1 + k] / expected_error(c->task, c->ensemble, score_se[k]), 2);
+        squares += pow(known[1 + k] / contest_expected_error(c->task, c->ensemble, score_se[k]), 2);
     }
     return sqrt(squares / ((double)d + 1));
 }
 
-static hb_status check_point(void *user, size_t index, int thread)
+static hb_status contest_check_point(void *user, size_t index, int thread)
 {
     step_check *c = user;
     const size_t d = c->task->dim, units = c->ensemble->filled, point = index * c->stride;
@@ -449,7 +449,7 @@ static hb_status check_point(void *user, size_t index, int thread)
 
 /* The root mean square over the points, or a third of the largest if that is more: the differences
  * are noisy, and the largest of many is mostly noise. */
-static double overall(size_t n, const double *ratio)
+static double contest_overall(size_t n, const double *ratio)
 {
     double squares = 0, largest = 0;
     for (size_t k = 0; k < n; k++) {
@@ -521,9 +521,10 @@ static hb_status check_step(const hb_particle_task *task, const hb_particle_rule
     if (status == HB_OK) {
         c.work = memory;
         c.ratio = c.work + threads * c.width;
-        status = hb_parallel_for(task->context, "step of the trajectories", c.n, check_point, &c);
+        status = hb_parallel_for(task->context, "step of the trajectories", c.n,
+                                 contest_check_point, &c);
         status = hb_context_settle(task->context, status);
-        *bias = overall(c.n, c.ratio);
+        *bias = contest_overall(c.n, c.ratio);
         hb_release(task->context, memory);
     }
     hb_ensemble_destroy(&ensemble);

@@ -67,7 +67,7 @@ hb_status hb_rule_lag(hb_context *context, double lag, const int m[2], hb_rule_k
 /* ---- given lags
  * ---------------------------------------------------------------------------------- */
 
-static size_t nearest(size_t n, const double *s, double wanted)
+static size_t rule_nearest(size_t n, const double *s, double wanted)
 {
     size_t best = 0;
     for (size_t k = 1; k < n; k++)
@@ -100,7 +100,7 @@ static hb_status put_given(hb_context *context, int which, size_t n, const doubl
     int count = 0;
     HB_TRY(hb_quadrature_beta(context, 3, 1, m, r, w));
     for (int j = 0; j < m; j++) {
-        const size_t k = nearest(n, s, lag * r[j] * r[j]);
+        const size_t k = rule_nearest(n, s, lag * r[j] * r[j]);
         if (k == before) continue;
         r[count++] = sqrt(s[k] / lag);
         before = k;

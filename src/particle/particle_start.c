@@ -28,9 +28,9 @@ void hb_node_place(const hb_particle_node *node, size_t d, const double *eta, do
 }
 
 /* Mean of u0 e^(-s tr A - log_scale) and its gradient over x[n][d]; work: (n, 1 + d). */
-static hb_status average(hb_context *context, const hb_problem *problem,
-                         const hb_particle_kernel *kernel, size_t n, const double *x, double *a,
-                         double *b, double *work)
+static hb_status start_average(hb_context *context, const hb_problem *problem,
+                               const hb_particle_kernel *kernel, size_t n, const double *x,
+                               double *a, double *b, double *work)
 {
     const size_t d = kernel->anchor.dim;
     const hb_particle_node *node = kernel->nodes;
@@ -64,8 +64,8 @@ hb_status hb_kernel_start(hb_context *context, const hb_problem *problem,
         HB_TRY(hb_random_normal(context, seed, stream, (first + unit) * each, pairs * d, eta));
         for (size_t k = 0; k < 2 * pairs; k++)
             hb_node_place(kernel->nodes, d, eta + k / 2 * d, k % 2 ? -1 : 1, x + k * d);
-        HB_TRY(average(context, problem, kernel, 2 * pairs, x, out->a + unit, out->b + unit * d,
-                       rest));
+        HB_TRY(start_average(context, problem, kernel, 2 * pairs, x, out->a + unit,
+                             out->b + unit * d, rest));
     }
     return HB_OK;
 }

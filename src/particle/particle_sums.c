@@ -31,8 +31,8 @@ typedef struct place {
 } place;
 
 /* eta = L^-1 (x - centre); returns |eta|^2. */
-static inline double whitened(const hb_particle_node *node, const size_t d, const double *x,
-                              double *eta)
+static inline double sums_whitened(const hb_particle_node *node, const size_t d, const double *x,
+                                   double *eta)
 {
     double squares = 0;
     for (size_t i = 0; i < d; i++) {
@@ -65,14 +65,14 @@ static inline double rest_of_drift(const hb_particle_anchor *anchor, const hb_pa
 
 /* Adds q and q eta, or with the correction -(phi.eta) q and (phi - (phi.eta) eta) q. d is a
  * constant where this is called for few dimensions, so that the loops above unroll. */
-static inline void add_linear(visitor *v, hb_cell_run run, const size_t d, place at)
+static inline void sums_add_linear(visitor *v, hb_cell_run run, const size_t d, place at)
 {
     const hb_particle_node *node = v->node;
     const int correction = !node->is_main;
     v->seen += (double)(run.last - run.first);
     for (size_t i = run.first; i < run.last; i++) {
         const double *x = v->list->x + i * d;
-        const double squares = whitened(node, d, x, at.eta);
+        const double squares = sums_whitened(node, d, x, at.eta);
         if (squares > node->reach2) continue;
         const size_t unit = v->list->owner[i];
         const double q = exp(v->log_scale - 0.5 * squares);
@@ -95,21 +95,21 @@ static void visit_linear(void *user, hb_cell_run run)
     double few[9];
     const place small = {few, few + 3, few + 6};
     if (v->list->dim == 1)
-        add_linear(v, run, 1, small);
+        sums_add_linear(v, run, 1, small);
     else if (v->list->dim == 2)
-        add_linear(v, run, 2, small);
+        sums_add_linear(v, run, 2, small);
     else if (v->list->dim == 3)
-        add_linear(v, run, 3, small);
+        sums_add_linear(v, run, 3, small);
     else
-        add_linear(v, run, v->list->dim, (place){v->eta, v->f, v->phi});
+        sums_add_linear(v, run, v->list->dim, (place){v->eta, v->f, v->phi});
 }
 
-static double nearest(const visitor *v)
+static double sums_nearest(const visitor *v)
 {
     const size_t d = v->list->dim;
     double least = INFINITY;
     for (size_t i = 0; i < v->list->n; i++)
-        least = fmin(least, whitened(v->node, d, v->list->x + i * d, v->eta));
+        least = fmin(least, sums_whitened(v->node, d, v->list->x + i * d, v->eta));
     return least;
 }
 
@@ -209,7 +209,7 @@ static visitor make_visitor(const hb_particle_kernel *kernel, double *work)
 }
 
 /* a += weight times the node's a, and b += (L^-1 E)' v for the fixed lag, b += v for the ball. */
-static void turn_back(const visitor *v, double weight, size_t units, const hb_kernel_means *to)
+static void sums_turn_back(const visitor *v, double weight, size_t units, const hb_kernel_means *to)
 {
     const hb_particle_node *node = v->node;
     const size_t d = v->list->dim;
@@ -226,8 +226,8 @@ static void turn_back(const visitor *v, double weight, size_t units, const hb_ke
 }
 
 /* Divides by the batch, adds the limit s -> 0 of the correction, and solves for the gradient. */
-static void finish(const hb_particle_kernel *kernel, int which, size_t units, size_t batch_size,
-                   const hb_kernel_means *means, double *work)
+static void sums_finish(const hb_particle_kernel *kernel, int which, size_t units,
+                        size_t batch_size, const hb_kernel_means *means, double *work)
 {
     const hb_particle_anchor *anchor = &kernel->anchor;
     const double at_zero = kernel->at_zero[which], *transfer = anchor->transfer[which];
@@ -262,8 +262,8 @@ static void visit_node(visitor *v, const hb_cell_list *lists, size_t units)
                        v);
 }
 
-static void add_start(size_t units, size_t d, double factor, const hb_kernel_means *start,
-                      const hb_kernel_means *to)
+static void sums_add_start(size_t units, size_t d, double factor, const hb_kernel_means *start,
+                           const hb_kernel_means *to)
 {
     hb_axpy(units, factor, start->a, to->a);
     hb_axpy(units * d, factor, start->b, to->b);
@@ -282,17 +282,17 @@ double hb_kernel_sum(const hb_particle_kernel *kernel, const hb_cell_list *lists
     }
     if (start)
         for (int which = 0; which < rules; which++)
-            add_start(units, d, (double)batch_size, start, means + which);
+            sums_add_start(units, d, (double)batch_size, start, means + which);
     for (int j = start ? 1 : 0; j < kernel->n; j++) {
         v.node = kernel->nodes + j;
         if (rules == 1 && v.node->weight[0] == 0) continue;
         visit_node(&v, lists, units);
         for (int which = 0; which < rules; which++)
             if (v.node->weight[which] != 0)
-                turn_back(&v, v.node->weight[which], units, means + which);
+                sums_turn_back(&v, v.node->weight[which], units, means + which);
     }
     for (int which = 0; which < rules; which++)
-        finish(kernel, which, units, batch_size, means + which, work);
+        sums_finish(kernel, which, units, batch_size, means + which, work);
     return v.seen;
 }
 
@@ -303,7 +303,7 @@ void hb_kernel_tune(hb_particle_kernel *kernel, const hb_cell_list *lists, doubl
         hb_particle_node *node = kernel->nodes + j;
         v.node = node;
         v.list = lists + kernel->snapshots[j];
-        const double least = nearest(&v);
+        const double least = sums_nearest(&v);
         node->reach2 = least + REACH;
         const double reach = sqrt(node->reach2);
         for (size_t k = 0; k < kernel->anchor.dim; k++) node->half[k] *= reach;

@@ -41,7 +41,7 @@ size_t hb_unseen_work(size_t d)
 }
 
 /* m with (L^-1 E)' m = S; 0 where that has no solution or lies too far for it to be believed. */
-static int middle_of(unseen *w, size_t d)
+static int unseen_middle_of(unseen *w, size_t d)
 {
     lapack_int *pivot = (lapack_int *)(w->square + d * d);
     double size = 0;
@@ -72,8 +72,8 @@ static double rest_at(unseen *w, size_t d, const double *x, const double *F, con
 }
 
 /* Adds c^2 q and r^2 q of one place. */
-static void add_place(unseen *w, size_t d, const double *x, const double *F, const double *eta,
-                      double q)
+static void unseen_add_place(unseen *w, size_t d, const double *x, const double *F,
+                             const double *eta, double q)
 {
     const double along = rest_at(w, d, x, F, eta);
     if (!isfinite(along)) return;
@@ -96,8 +96,8 @@ static void make_places(unseen *w, size_t d)
 }
 
 /* Adds what one node owes to out (1 + d). */
-static hb_status add_node(const hb_particle_task *task, hb_context *alone, unseen *w, double log_u,
-                          double samples, double *out)
+static hb_status unseen_add_node(const hb_particle_task *task, hb_context *alone, unseen *w,
+                                 double log_u, double samples, double *out)
 {
     const size_t d = task->dim;
     const hb_particle_node *node = w->node;
@@ -114,7 +114,7 @@ static hb_status add_node(const hb_particle_task *task, hb_context *alone, unsee
         for (size_t k = 0; k < d; k++) squares += eta[k] * eta[k];
         const double q = exp(node->log_norm - 0.5 * squares - log_u) / DRAWS;
         count += q;
-        add_place(w, d, w->x + n * d, w->F + n * d, eta, q);
+        unseen_add_place(w, d, w->x + n * d, w->F + n * d, eta, q);
     }
     if (count < samples / SEEN) return HB_OK; /* it is seen */
     for (size_t k = 0; k < 1 + d; k++)
@@ -137,8 +137,8 @@ hb_status hb_unseen_errors(const hb_particle_task *task, hb_context *alone,
         if (!isfinite(score[k])) return HB_OK;
     for (int j = kernel->n_main; j < kernel->n; j++) {
         w.node = kernel->nodes + j;
-        if (w.node->weight[0] == 0 || !middle_of(&w, d)) continue;
-        HB_TRY(add_node(task, alone, &w, log_u, samples, out));
+        if (w.node->weight[0] == 0 || !unseen_middle_of(&w, d)) continue;
+        HB_TRY(unseen_add_node(task, alone, &w, log_u, samples, out));
     }
     return HB_OK;
 }

@@ -49,7 +49,7 @@ static hb_status make_comparison(hb_context *context, size_t d, comparison *out)
     return HB_OK;
 }
 
-static const double *place(const comparison *c, size_t path, size_t k)
+static const double *check_place(const comparison *c, size_t path, size_t k)
 {
     return c->given->paths + (path * c->given->n_times + k) * c->d;
 }
@@ -60,7 +60,7 @@ static void measure_ends(comparison *c)
     for (size_t j = 0; j < c->d; j++) {
         double mean = 0, squares = 0;
         for (size_t i = 0; i < c->used; i++) {
-            const double x = place(c, i, c->given->n_times - 1)[j], gap = x - mean;
+            const double x = check_place(c, i, c->given->n_times - 1)[j], gap = x - mean;
             mean += gap / (double)(i + 1);
             squares += gap * (x - mean);
         }
@@ -87,7 +87,8 @@ static void add_rows(comparison *c, size_t first, size_t n, size_t k)
 {
     const size_t d = c->d, m = c->functions;
     for (size_t i = 0; i < n; i++) {
-        const double *x = c->from + i * d, *y = c->to + i * d, *next = place(c, first + i, k + 1);
+        const double *x = c->from + i * d, *y = c->to + i * d,
+                     *next = check_place(c, first + i, k + 1);
         for (size_t j = 0; j < d; j++) {
             const double r = next[j] - y[j], own = next[j] - x[j], model = y[j] - x[j];
             const double w = own * own - model * model;
@@ -121,7 +122,7 @@ static hb_status compare_interval(comparison *c, size_t k, uint64_t seed,
     for (size_t first = 0; first < c->used && status == HB_OK; first += CHUNK) {
         const size_t n = c->used - first < CHUNK ? c->used - first : CHUNK;
         for (size_t i = 0; i < n; i++) {
-            memcpy(c->from + i * d, place(c, first + i, k), d * sizeof(double));
+            memcpy(c->from + i * d, check_place(c, first + i, k), d * sizeof(double));
             c->tau[i] = begin;
         }
         plan.n_start = n;
@@ -141,7 +142,7 @@ static double p_value(double z, double tests)
     return fmin(1, tests * erfc(fabs(z) * M_SQRT1_2));
 }
 
-static void judge(const comparison *c, hb_path_verdict *out)
+static void check_judge(const comparison *c, hb_path_verdict *out)
 {
     const size_t d = c->d, m = c->functions;
     double noise = 0, drift = 0, moved = 0;
@@ -168,7 +169,7 @@ static void judge(const comparison *c, hb_path_verdict *out)
 }
 
 /* The drift first: its mismatch shows in the squares, that of the noise not in the means. */
-static hb_status refuse(hb_context *context, const hb_path_verdict *v)
+static hb_status check_refuse(hb_context *context, const hb_path_verdict *v)
 {
     HB_CHECK(context, !(v->p_drift < LEAST_P && v->drift > LEAST_DRIFT), HB_ERROR_ARGUMENT,
              "the trajectories are not those of this problem: their increments differ from the "
@@ -197,8 +198,8 @@ hb_status hb_path_check(hb_context *context, const hb_problem *problem, const hb
     hb_status status = HB_OK;
     for (size_t k = 0; k < intervals && status == HB_OK; k++)
         status = compare_interval(&c, k, seed, linear);
-    judge(&c, out);
+    check_judge(&c, out);
     hb_workspace_destroy(&c.work);
     HB_TRY(status);
-    return refuse(context, out);
+    return check_refuse(context, out);
 }

@@ -71,7 +71,7 @@ typedef struct linear_path {
 /* ---- matrices
  * ------------------------------------------------------------------------------------ */
 
-static double largest(size_t n, const double *a)
+static double panel_largest(size_t n, const double *a)
 {
     double most = 0;
     for (size_t k = 0; k < n; k++) most = fabs(a[k]) > most || isnan(a[k]) ? fabs(a[k]) : most;
@@ -79,7 +79,8 @@ static double largest(size_t n, const double *a)
 }
 
 /* out = a a'; work: (d, d) */
-static hb_status square(hb_context *context, size_t d, const double *a, double *out, double *work)
+static hb_status panel_square(hb_context *context, size_t d, const double *a, double *out,
+                              double *work)
 {
     hb_matrix_transpose(d, a, work);
     return hb_matrix_product(context, d, 1, a, work, out);
@@ -89,7 +90,7 @@ static hb_status square(hb_context *context, size_t d, const double *a, double *
  * ----------------------------------------------------------------------------------- */
 
 /* P_j = e^{-B h (1 - node_j)} and E = e^{-B h}. */
-static hb_status taylor(linear_path *w, double h, const panel_powers *p)
+static hb_status panel_taylor(linear_path *w, double h, const panel_powers *p)
 {
     const size_t d = w->d, dd = d * d;
     double *term = w->work, *next = term + dd;
@@ -130,7 +131,7 @@ hb_status hb_propagate(hb_context *context, const hb_propagator *p, double h, co
 }
 
 /* P and E of a panel from A at the nodes; PP is scratch. */
-static hb_status picard(linear_path *w, double h, const panel_powers *p)
+static hb_status panel_picard(linear_path *w, double h, const panel_powers *p)
 {
     const hb_propagator propagator = {w->d,        NODES, w->ahead[0], w->weight, 1e-17,
                                       MOST_ROUNDS, p->P,  p->PP,       w->work,   p->E};
@@ -150,13 +151,13 @@ static hb_status make_powers(linear_path *w, panel_powers *p)
 }
 
 /* Length of a panel. */
-static double length_of(const linear_path *w, int level)
+static double panel_length_of(const linear_path *w, int level)
 {
     return ldexp(w->T / w->first, -level);
 }
 
 /* c, r or G and, unless they are known, A at the nodes of the panel that begins at s. */
-static hb_status sample(linear_path *w, double s, double h)
+static hb_status panel_sample(linear_path *w, double s, double h)
 {
     for (int j = 0; j < NODES; j++) {
         const double at = s + h * w->node[j];
@@ -183,14 +184,15 @@ static void add_noise(linear_path *w, double share, const double *P, const doubl
         if (PG[k] != 0) hb_axpy(k / m + 1, share * PG[k], turned + k % m * d, C + k / m * d);
 }
 
-static void mirror(size_t d, double *C)
+static void panel_mirror(size_t d, double *C)
 {
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < i; j++) C[j * d + i] = C[i * d + j];
 }
 
 /* *powers of the panel, whose drift is sampled; too_long: |B| h is beyond REACH. */
-static hb_status prepare(linear_path *w, int level, double h, panel_powers **powers, int *too_long)
+static hb_status panel_prepare(linear_path *w, int level, double h, panel_powers **powers,
+                               int *too_long)
 {
     const size_t d = w->d, dd = d * d;
     panel_powers *p = w->powers + (w->timeless ? level : 0);
@@ -203,7 +205,7 @@ static hb_status prepare(linear_path *w, int level, double h, panel_powers **pow
     HB_TRY(make_powers(w, p));
     hb_status status = (w->timeless ? taylor : picard)(w, h, p);
     for (size_t j = 0; w->m == 0 && j < NODES && status == HB_OK; j++)
-        status = square(w->context, d, p->P + j * dd, p->PP + j * dd, w->work);
+        status = panel_square(w->context, d, p->P + j * dd, p->PP + j * dd, w->work);
     return status;
 }
 
@@ -211,11 +213,11 @@ static hb_status prepare(linear_path *w, int level, double h, panel_powers **pow
 static hb_status panel_frame(linear_path *w, int level, double s, double *out, int *too_long)
 {
     const size_t d = w->d, dd = d * d;
-    const double h = length_of(w, level);
+    const double h = panel_length_of(w, level);
     double *E = out, *C = E + dd, *n = C + dd, *trace = n + d;
     panel_powers *p;
-    HB_TRY(sample(w, s, h));
-    HB_TRY(prepare(w, level, h, &p, too_long));
+    HB_TRY(panel_sample(w, s, h));
+    HB_TRY(panel_prepare(w, level, h, &p, too_long));
     if (*too_long) return HB_OK;
     memcpy(E, p->E, dd * sizeof *E);
     memset(C, 0, (dd + d + 1) * sizeof *C);
@@ -233,12 +235,12 @@ static hb_status panel_frame(linear_path *w, int level, double s, double *out, i
             *trace += share * A[i * d + i];
         }
     }
-    if (w->m > 0) mirror(d, C);
+    if (w->m > 0) panel_mirror(d, C);
     return HB_OK;
 }
 
 /* total = panel after total */
-static hb_status join(linear_path *w, const double *panel, double *total)
+static hb_status panel_join(linear_path *w, const double *panel, double *total)
 {
     const size_t d = w->d, dd = d * d;
     const double *E = panel, *C = E + dd, *n = C + dd;
@@ -260,7 +262,7 @@ static hb_status join(linear_path *w, const double *panel, double *total)
     return HB_OK;
 }
 
-static void begin(size_t d, double *total)
+static void panel_begin(size_t d, double *total)
 {
     memset(total, 0, hb_linear_path_size(d) * sizeof *total);
     hb_matrix_diagonal(d, 1, total);
@@ -269,7 +271,7 @@ static void begin(size_t d, double *total)
 /* ---- all panels
  * ---------------------------------------------------------------------------------- */
 
-static double largest_gap(size_t n, const double *a, const double *b)
+static double panel_largest_gap(size_t n, const double *a, const double *b)
 {
     double most = 0;
     for (size_t k = 0; k < n; k++) most = fmax(most, fabs(a[k] - b[k]));
@@ -277,18 +279,18 @@ static double largest_gap(size_t n, const double *a, const double *b)
 }
 
 /* A shift counts in units of what was moved, or of the spread. */
-static int agree(size_t d, const double *a, const double *b)
+static int panel_agree(size_t d, const double *a, const double *b)
 {
     const size_t dd = d * d;
-    const double spread = largest(dd, a + dd), shift = largest(d, a + 2 * dd);
-    return largest_gap(dd, a, b) <= AGREEMENT * largest(dd, a) &&
-           largest_gap(dd, a + dd, b + dd) <= AGREEMENT * spread &&
-           largest_gap(d, a + 2 * dd, b + 2 * dd) <= AGREEMENT * (shift + sqrt(spread)) &&
+    const double spread = panel_largest(dd, a + dd), shift = panel_largest(d, a + 2 * dd);
+    return panel_largest_gap(dd, a, b) <= AGREEMENT * panel_largest(dd, a) &&
+           panel_largest_gap(dd, a + dd, b + dd) <= AGREEMENT * spread &&
+           panel_largest_gap(d, a + 2 * dd, b + 2 * dd) <= AGREEMENT * (shift + sqrt(spread)) &&
            fabs(a[2 * dd + d] - b[2 * dd + d]) <= AGREEMENT * (1 + fabs(a[2 * dd + d]));
 }
 
 /* Whether a cut in t lies inside of a panel that is longer than the pieces beside the cut. */
-static int hides(const linear_path *w, double s, double h)
+static int panel_hides(const linear_path *w, double s, double h)
 {
     const hb_time_cuts *cuts = hb_problem_cuts(w->problem);
     const double *t = cuts->t, low = w->flow > 0 ? w->T - s - h : s, high = low + h;
@@ -302,15 +304,15 @@ static int hides(const linear_path *w, double s, double h)
 static hb_status add_panel(linear_path *w, int level, double s, const double *whole, int too_long)
 {
     const size_t d = w->d, size = hb_linear_path_size(d);
-    const double h = length_of(w, level);
+    const double h = panel_length_of(w, level);
     int long_half[2];
     void *memory;
     if (++w->panels > MOST_PANELS || (too_long && level == LEVELS)) w->broken = 1;
     if (w->broken) return HB_OK;
     HB_TRY(hb_progress(w->context, "linear drift", s, w->T));
     if (level == LEVELS) { // a jump in time; what is so short counts for nothing
-        HB_TRY(join(w, whole, w->fine));
-        return join(w, whole, w->rough);
+        HB_TRY(panel_join(w, whole, w->fine));
+        return panel_join(w, whole, w->rough);
     }
     HB_TRY(hb_allocate(w->context, 3 * size, sizeof(double), &memory));
     double *half = memory, *both = half + 2 * size; // (2, size), (size)
@@ -320,11 +322,11 @@ static hb_status add_panel(linear_path *w, int level, double s, const double *wh
     int fits = 0;
     if (status == HB_OK && !too_long && !long_half[0] && !long_half[1]) {
         memcpy(both, half, size * sizeof(double));
-        status = join(w, half + size, both);
-        fits = agree(d, both, whole) && !hides(w, s, h);
+        status = panel_join(w, half + size, both);
+        fits = panel_agree(d, both, whole) && !panel_hides(w, s, h);
     }
-    if (fits && status == HB_OK) status = join(w, both, w->fine);
-    if (fits && status == HB_OK) status = join(w, whole, w->rough);
+    if (fits && status == HB_OK) status = panel_join(w, both, w->fine);
+    if (fits && status == HB_OK) status = panel_join(w, whole, w->rough);
     for (int k = 0; k < 2 && status == HB_OK && !fits; k++)
         status = add_panel(w, level + 1, s + 0.5 * h * k, half + (size_t)k * size, long_half[k]);
     hb_release(w->context, memory);
@@ -352,7 +354,7 @@ static hb_status constant_way(linear_path *w, int parts, double *panel, double *
     if (w->m > 0) {
         memset(Q, 0, dd * sizeof *Q);
         add_noise(w, 1, NULL, w->G, Q);
-        mirror(d, Q);
+        panel_mirror(d, Q);
     }
     for (size_t k = 0; k < dd; k++) B[k] = w->flow * w->A[k] / w->rate[0];
     HB_TRY(
@@ -363,8 +365,8 @@ static hb_status constant_way(linear_path *w, int parts, double *panel, double *
         for (size_t k = 0; k < d; k++) n[i] -= w->flow * K[i * d + k] * w->f[k] / w->rate[0];
     }
     n[d] = trace * w->T / parts;
-    begin(d, total);
-    for (int k = 0; k < parts; k++) HB_TRY(join(w, panel, total));
+    panel_begin(d, total);
+    for (int k = 0; k < parts; k++) HB_TRY(panel_join(w, panel, total));
     return HB_OK;
 }
 
@@ -389,7 +391,7 @@ static hb_status find_time(linear_path *w, double tau)
     return HB_OK;
 }
 
-static hb_status create_arrays(linear_path *w, hb_workspace *work)
+static hb_status panel_create_arrays(linear_path *w, hb_workspace *work)
 {
     const size_t d = w->d, dd = d * d;
     HB_TRY(HB_WORKSPACE(w->context, work, HB_ARRAY(w->origin, NODES * d), HB_ARRAY(w->t, NODES),
@@ -401,7 +403,7 @@ static hb_status create_arrays(linear_path *w, hb_workspace *work)
     return hb_quadrature_beta(w->context, 1, 1, NODES, w->node, w->weight);
 }
 
-static hb_status go(linear_path *w, double tau)
+static hb_status panel_solve_all(linear_path *w, double tau)
 {
     double *scratch = w->scratch;
     const size_t d = w->d, size = hb_linear_path_size(d);
@@ -413,15 +415,16 @@ static hb_status go(linear_path *w, double tau)
         w->rate[0] = 1;
         HB_TRY(hb_problem_noise_factor(w->context, w->problem, 1, NULL, w->T, w->G));
     }
-    begin(d, w->fine);
-    begin(d, w->rough);
+    panel_begin(d, w->fine);
+    panel_begin(d, w->rough);
     if (hb_problem_is_autonomous(w->problem) && hb_problem_noise_is_constant(w->problem)) {
         HB_TRY(constant_way(w, 1, scratch, w->fine, scratch + size));
         HB_TRY(constant_way(w, 3, scratch, w->rough, scratch + size));
     } else {
         HB_TRY(add_panels(w, scratch));
     }
-    w->broken |= !isfinite(largest(size, w->fine)) || !isfinite(largest(size, w->rough));
+    w->broken |=
+        !isfinite(panel_largest(size, w->fine)) || !isfinite(panel_largest(size, w->rough));
     return HB_OK;
 }
 
@@ -437,8 +440,8 @@ hb_status hb_linear_path(hb_context *context, const hb_problem *problem, double 
     w.first = w.m > 0 && d > MANY ? FEW_PANELS : FIRST_PANELS;
     w.fine = fine;
     w.rough = rough;
-    hb_status status = create_arrays(&w, &work);
-    if (status == HB_OK) status = go(&w, tau);
+    hb_status status = panel_create_arrays(&w, &work);
+    if (status == HB_OK) status = panel_solve_all(&w, tau);
     *found = status == HB_OK && !w.broken;
     for (int k = 0; k <= LEVELS; k++) hb_release(context, w.powers[k].P);
     hb_workspace_destroy(&work);

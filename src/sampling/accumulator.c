@@ -181,7 +181,7 @@ static witness witness_of(const double *sums, const double *diagnostic, double p
 }
 
 /* Effective units of those that are averaged. */
-static double effective(const witness *w, const double *sizes)
+static double accumulator_effective(const witness *w, const double *sizes)
 {
     const double m = w->sums[UNITS];
     if (!(sizes[SQUARE] > 0)) return 0;
@@ -195,14 +195,14 @@ static hb_flag flag_of_sizes(const witness *w, const double *sizes, const hill *
     const double units = w->sums[UNITS];
     const double share = sizes[TOP + HB_ACCUMULATOR_TOP - 1] / sizes[ABSOLUTE];
     if (!is_finite(sizes)) return HB_FLAG_HEAVY;
-    if (effective(w, sizes) < LEAST_EFFECTIVE) return HB_FLAG_FEW;
+    if (accumulator_effective(w, sizes) < LEAST_EFFECTIVE) return HB_FLAG_FEW;
     if (share > sqrt(w->draws) * MOST_SHARE && units * share > 3) return HB_FLAG_HEAVY;
     return tail_index(units, sizes, rule) < 2 ? HB_FLAG_HEAVY : HB_FLAG_NONE;
 }
 
 /* nu of n units, from units that are parts of them. Where a hardly varies, the fourth power of its
  * spread is lost in rounding, and so little is at stake that units are taken as normal. */
-static double freedom(const double *sums, double variance, double n, double parts)
+static double accumulator_freedom(const double *sums, double variance, double n, double parts)
 {
     const double m = sums[UNITS], A = sums[MEAN], square = sums[SIZES_A + SQUARE] / m;
     if (!(variance > 1e-6 * A * A)) return n;
@@ -246,7 +246,7 @@ static hb_flag flag_of_score(const double *sums, const witness *w, const hb_answ
 }
 
 /* A value that is not known is NaN without a sign, so that it prints as nan; 0/0 has one. */
-static double known(double value)
+static double accumulator_known(double value)
 {
     return isnan(value) ? NAN : value;
 }
@@ -260,7 +260,7 @@ static void score_of(size_t d, const double *mean, const double *spread, double 
         const double ratio = mean[1 + k] / A;
         const double square =
             spread[1 + d + k] - 2 * ratio * spread[1 + k] + ratio * ratio * spread[0];
-        score[k] = known(ratio - (ratio * spread[0] - spread[1 + k]) * scale / (A * A));
+        score[k] = accumulator_known(ratio - (ratio * spread[0] - spread[1 + k]) * scale / (A * A));
         score_se[k] = sqrt(fmax(square, 0) * scale) / fabs(A) + ROUNDING * fabs(ratio);
     }
 }
@@ -294,12 +294,12 @@ static void add_bias(size_t d, const double *sums, hb_answer *out, const double 
 }
 
 /* What the first three rules look at. */
-static void look_at(size_t d, const witness *w, hb_answer *out)
+static void accumulator_look_at(size_t d, const witness *w, hb_answer *out)
 {
     const double m = w->sums[UNITS];
-    out->effective = effective(w, w->sums + SIZES_A);
+    out->effective = accumulator_effective(w, w->sums + SIZES_A);
     out->tail_index = tail_index(m, w->sums + SIZES_A, w->a);
-    out->freedom = freedom(w->sums, w->sums[MEAN + 1 + d] / m, w->n, w->parts);
+    out->freedom = accumulator_freedom(w->sums, w->sums[MEAN + 1 + d] / m, w->n, w->parts);
 }
 
 void hb_accumulator_answer(int dim, const double *sums, double log_scale, hb_answer *out,
@@ -315,14 +315,15 @@ void hb_accumulator_diagnosed(int dim, const double *sums, const double *diagnos
     const size_t d = (size_t)dim;
     const double n = sums[UNITS], *mean = sums + MEAN, *spread = mean + 1 + d, A = mean[0];
     const double scale = n > 1 ? 1 / (n * (n - 1)) : INFINITY; // to the variance of a mean
-    const double nu = freedom(sums, spread[0] / n, n, 1), wide = 1 + 1.21 / nu + 1.44 / (nu * nu);
+    const double nu = accumulator_freedom(sums, spread[0] / n, n, 1),
+                 wide = 1 + 1.21 / nu + 1.44 / (nu * nu);
     const double v = log(A) + log_scale;
     const double plain = sqrt(spread[0] * scale) / fabs(A), shift = plain * plain / 2;
     const double e = fmax(wide * plain, ROUNDING);
     const double u = exp(v);
     *out = (hb_answer){.units = n, .lost = sums[LOST], .relative = A > 0 ? e : INFINITY};
-    look_at(d, &w, out);
-    out->density = known(A * exp(log_scale));
+    accumulator_look_at(d, &w, out);
+    out->density = accumulator_known(A * exp(log_scale));
     out->density_se = fabs(out->density) * e;
     out->log_density = A > 0 ? v + shift : A == 0 ? -INFINITY : NAN;
     out->log_density_se = e;

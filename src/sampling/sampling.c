@@ -167,7 +167,7 @@ static excess excess_of(const hb_sampling *s, const hb_sampling_run *run, size_t
 }
 
 /* A doubt of the score counts where its error is asked for. */
-static int is_flagged(const hb_sampling *s, const hb_answer *answer)
+static int sampling_is_flagged(const hb_sampling *s, const hb_answer *answer)
 {
     return answer->flag != HB_FLAG_NONE ||
            (s->settings->score_error > 0 && answer->score_flag != HB_FLAG_NONE);
@@ -191,7 +191,7 @@ int hb_sampling_has_met(const hb_sampling *s, const hb_sampling_run *run, size_t
     hb_answer own;
     if (!answer) answer = &own;
     hb_sampling_answer(s, run, point, answer, s->score, s->score + s->dim);
-    return !is_flagged(s, answer) && excess_of(s, run, point, answer, 0).all <= 1 &&
+    return !sampling_is_flagged(s, answer) && excess_of(s, run, point, answer, 0).all <= 1 &&
            excess_of(s, run, point, answer, 1).all <= 1;
 }
 
@@ -217,7 +217,7 @@ static double rounds_left(const hb_sampling *s, const hb_sampling_run *run, size
     const double last = ceil(GIVE_UP * (double)run->estimator.usual / size) - done;
     const excess density = excess_of(s, run, point, &answer, 0),
                  score = excess_of(s, run, point, &answer, 1);
-    if (is_flagged(s, &answer)) {
+    if (sampling_is_flagged(s, &answer)) {
         if (s->settings->max_time == 0 && last < 1) return 0;
         return fmin(fmax(last, 1), rounds_there_are);
     }
@@ -229,7 +229,7 @@ int hb_sampling_missed(const hb_sampling *s, const hb_sampling_run *run, size_t 
 {
     hb_answer answer;
     if (!wants_error(s) || hb_sampling_has_met(s, run, point, &answer)) return 0;
-    if (is_flagged(s, &answer) || rounds_left(s, run, point) > 0) return 0;
+    if (sampling_is_flagged(s, &answer) || rounds_left(s, run, point) > 0) return 0;
     const excess density = excess_of(s, run, point, &answer, 0),
                  score = excess_of(s, run, point, &answer, 1);
     const excess *worse = score.all > density.all ? &score : &density;

@@ -26,7 +26,7 @@ static uint64_t pilot_rounds(const hb_sampling_run *run)
 }
 
 /* Relative error to be expected at the end; infinite with a doubt. */
-static double expected_error(const hb_sampling *s, const hb_sampling_run *run, size_t point)
+static double choice_expected_error(const hb_sampling *s, const hb_sampling_run *run, size_t point)
 {
     const double done = (double)(run->first * run->estimator.samples_per_round);
     hb_answer answer;
@@ -72,13 +72,13 @@ hb_status hb_sampling_choose(hb_sampling *s)
     hb_sampling_allow(s, WALKS_UNTIL);
     size_t n_open = 0;
     for (size_t i = 0; i < s->n; i++) {
-        walks->wanted[i] = !(expected_error(s, particles, i) <= GOOD_ENOUGH);
+        walks->wanted[i] = !(choice_expected_error(s, particles, i) <= GOOD_ENOUGH);
         n_open += walks->wanted[i];
     }
     if (n_open > 0) HB_TRY(run_pilot(s, walks));
     for (size_t i = 0; i < s->n; i++) {
-        const int walk =
-            walks->wanted[i] && expected_error(s, walks, i) < expected_error(s, particles, i);
+        const int walk = walks->wanted[i] && choice_expected_error(s, walks, i) <
+                                                 choice_expected_error(s, particles, i);
         walks->chosen[i] = (unsigned char)walk;
         particles->chosen[i] = (unsigned char)!walk;
     }

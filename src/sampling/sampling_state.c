@@ -30,7 +30,7 @@ enum { N_PROBES = 16 };
 static const double MAGIC = 1752130932, VERSION = 3; /* "hot4" as a number */
 static const double MOST_COUNT = 9007199254740992;   /* 2^53: counts above are no whole numbers */
 
-static size_t width_of(const hb_sampling *s)
+static size_t state_width_of(const hb_sampling *s)
 {
     return N_LEADING + 2 * hb_accumulator_size(s->dim);
 }
@@ -120,7 +120,7 @@ hb_status hb_sampling_fingerprint(const hb_solve_task *task, double tau, hb_samp
 
 /* ---- writing ---- */
 
-static void split(uint64_t word, double *high, double *low)
+static void state_split(uint64_t word, double *high, double *low)
 {
     *high = (double)(word >> 32);
     *low = (double)(word & 0xffffffffu);
@@ -136,13 +136,13 @@ static uint64_t check_of(const uint64_t *shape, double *table)
                        shape[0] * shape[1] * sizeof *table);
 }
 
-static void fill_table(const hb_sampling *s, const uint64_t *shape, double *table)
+static void state_fill_table(const hb_sampling *s, const uint64_t *shape, double *table)
 {
     const size_t size = hb_accumulator_size(s->dim);
     double *row = memset(table, 0, shape[1] * sizeof *table);
     row[HEAD_MAGIC] = MAGIC;
     row[HEAD_VERSION] = VERSION;
-    split(s->fingerprint, &row[HEAD_PRINT], &row[HEAD_PRINT + 1]);
+    state_split(s->fingerprint, &row[HEAD_PRINT], &row[HEAD_PRINT + 1]);
     row[HEAD_DIM] = s->dim;
     row[HEAD_N] = (double)s->n;
     row[HEAD_RUNS] = s->n_runs;
@@ -157,7 +157,7 @@ static void fill_table(const hb_sampling *s, const uint64_t *shape, double *tabl
             memcpy(row + N_LEADING, run->accumulators + i * size, size * sizeof *row);
             memcpy(row + N_LEADING + size, run->diagnostic + i * size, size * sizeof *row);
         }
-    split(check_of(shape, table), &table[HEAD_CHECK], &table[HEAD_CHECK + 1]);
+    state_split(check_of(shape, table), &table[HEAD_CHECK], &table[HEAD_CHECK + 1]);
 }
 
 static hb_status write_table(hb_writer *writer, const uint64_t *shape, const double *table)
@@ -168,11 +168,11 @@ static hb_status write_table(hb_writer *writer, const uint64_t *shape, const dou
 
 hb_status hb_sampling_save(hb_sampling *s)
 {
-    const uint64_t shape[] = {1 + (uint64_t)s->n_runs * s->n, width_of(s)};
+    const uint64_t shape[] = {1 + (uint64_t)s->n_runs * s->n, state_width_of(s)};
     void *table;
     hb_writer *writer;
     HB_TRY(hb_allocate(s->context, shape[0] * shape[1], sizeof(double), &table));
-    fill_table(s, shape, table);
+    state_fill_table(s, shape, table);
     hb_status status = hb_writer_create(s->context, s->settings->state, &writer);
     if (status == HB_OK) status = hb_writer_close(writer, write_table(writer, shape, table));
     hb_release(s->context, table);
@@ -183,7 +183,7 @@ hb_status hb_sampling_save(hb_sampling *s)
 /* ---- reading ---- */
 
 /* The header is the one that was written, and nothing follows the values. */
-static int is_whole(FILE *file, const uint64_t *shape)
+static int state_is_whole(FILE *file, const uint64_t *shape)
 {
     char header[HB_NPY_HEADER], there[HB_NPY_HEADER];
     const size_t length = hb_npy_header(HB_DTYPE_F64, 2, shape, header);
@@ -204,7 +204,7 @@ static hb_status read_table(hb_context *context, const char *path, uint64_t *sha
     const hb_status status = hb_npy_read(context, path, file, &n_axes, shape, values);
     const int table = status == HB_OK && n_axes == 2 && shape[0] > 0 && shape[1] > HEAD_RUNS;
     const int state = table && (*values)[HEAD_MAGIC] == MAGIC;
-    if (state) whole = is_whole(file, shape);
+    if (state) whole = state_is_whole(file, shape);
     fclose(file);
     if (state && whole) return HB_OK;
     if (status == HB_ERROR_MEMORY || status == HB_ERROR_FILE) return status;
@@ -232,21 +232,21 @@ static int sums_up(const uint64_t *shape, double *table)
 {
     double there[2], here[2];
     memcpy(there, table + HEAD_CHECK, sizeof there);
-    split(check_of(shape, table), here, here + 1);
+    state_split(check_of(shape, table), here, here + 1);
     return here[0] == there[0] && here[1] == there[1] && !signbit(there[0]) && !signbit(there[1]);
 }
 
 static hb_status check_head(const hb_sampling *s, const uint64_t *shape, double *head)
 {
     const char *path = s->settings->state;
-    const size_t width = width_of(s);
+    const size_t width = state_width_of(s);
     double high, low;
     HB_CHECK(s->context, head[HEAD_VERSION] == VERSION, HB_ERROR_FORMAT,
              "%s has version %g of the state's format; this program reads version %g", path,
              head[HEAD_VERSION], VERSION);
     HB_CHECK(s->context, sums_up(shape, head), HB_ERROR_FORMAT,
              "%s is damaged: its bytes do not give its check sum", path);
-    split(s->fingerprint, &high, &low);
+    state_split(s->fingerprint, &high, &low);
     HB_CHECK(s->context, head[HEAD_PRINT] == high && head[HEAD_PRINT + 1] == low, HB_ERROR_ARGUMENT,
              "%s is the state of another run: the problem, the time, the points, the method, its "
              "settings or the seed differ, or the step of the trajectories, which follows the "
@@ -268,9 +268,9 @@ static int is_count(double value, double most)
 }
 
 /* A check sum can be forged: counts that no run writes are refused too. */
-static hb_status check_rows(const hb_sampling *s, const double *rows)
+static hb_status state_check_rows(const hb_sampling *s, const double *rows)
 {
-    const size_t width = width_of(s);
+    const size_t width = state_width_of(s);
     for (int r = 0; r < s->n_runs; r++)
         for (size_t i = 0; i < s->n; i++) {
             const double *row = rows + ((size_t)r * s->n + i) * width;
@@ -288,7 +288,7 @@ static hb_status check_rows(const hb_sampling *s, const double *rows)
 /* The rounds of the state, which a limit on the time may have made smaller. */
 static hb_status take_sizes(hb_sampling *s, const double *rows)
 {
-    const size_t width = width_of(s);
+    const size_t width = state_width_of(s);
     for (int r = 0; r < s->n_runs && s->n > 0; r++) {
         hb_estimator *e = &s->runs[r].estimator;
         const double size = rows[(size_t)r * s->n * width + COLUMN_SIZE];
@@ -306,7 +306,7 @@ static void take_rows(hb_sampling *s, const double *row)
 {
     const size_t size = hb_accumulator_size(s->dim);
     for (int r = 0; r < s->n_runs; r++)
-        for (size_t i = 0; i < s->n; i++, row += width_of(s)) {
+        for (size_t i = 0; i < s->n; i++, row += state_width_of(s)) {
             hb_sampling_run *run = &s->runs[r];
             run->first = (uint64_t)row[COLUMN_FIRST];
             run->rounds[i] = (uint64_t)row[COLUMN_ROUNDS];
@@ -323,9 +323,9 @@ hb_status hb_sampling_load(hb_sampling *s, int *found)
     HB_TRY(read_table(s->context, s->settings->state, shape, &values, found));
     if (!*found) return HB_OK;
     hb_status status = check_head(s, shape, values);
-    if (status == HB_OK) status = check_rows(s, values + width_of(s));
-    if (status == HB_OK) status = take_sizes(s, values + width_of(s));
-    if (status == HB_OK) take_rows(s, values + width_of(s));
+    if (status == HB_OK) status = state_check_rows(s, values + state_width_of(s));
+    if (status == HB_OK) status = take_sizes(s, values + state_width_of(s));
+    if (status == HB_OK) take_rows(s, values + state_width_of(s));
     hb_release(s->context, values);
     return status;
 }

@@ -49,7 +49,7 @@ static ball_draw draw_ball(size_t D, double r, double a, double uniform, const d
     return (ball_draw){lag, sqrt(length2), 4 * lag * lag / length2 * rise};
 }
 
-static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static int ball_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d, D = d + lift_of(d);
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
@@ -84,5 +84,5 @@ const hb_walk_ops hb_walk_ball = {.far = 2000,
                                   .part = 0.5,
                                   .normals = hb_walk_ball_normals,
                                   .rate = hb_gauge_rate,
-                                  .step = step,
+                                  .step = ball_step,
                                   .apply_correction = hb_gauge_apply_correction};

@@ -34,7 +34,7 @@ static const hb_walk_ops *const OPS[] = {[HB_WALK_PARAMETRIX] = &hb_walk_paramet
 /* In large dimensions fewer walks step together: their Jacobians must fit. */
 enum { JACOBIAN_DOUBLES = 1 << 21, LEAST_TOGETHER = 8 };
 
-static hb_status create_arrays(hb_lockstep *b)
+static hb_status lockstep_create_arrays(hb_lockstep *b)
 {
     const size_t all = HB_WALK_BLOCK, n = b->base.together, d = b->base.shared.d;
     return HB_WORKSPACE(
@@ -63,7 +63,7 @@ hb_status hb_walk_block_create(hb_context *context, const hb_walk_problem *share
     b->base.context = context;
     b->base.shared = *shared;
     b->base.together = fit < LEAST_TOGETHER ? LEAST_TOGETHER : fit < all ? fit : all;
-    hb_status status = create_arrays(b);
+    hb_status status = lockstep_create_arrays(b);
     if (status == HB_OK) status = hb_bridges_create(&b->base);
     if (status == HB_OK) status = hb_action_create(&b->base);
     if (status == HB_OK)
@@ -84,13 +84,14 @@ void hb_walk_block_destroy(hb_walk_block *block)
 
 /* ---- the drift ------------------------------------------------------------------------------ */
 
-static hb_walk_row row_of(const hb_lockstep *b, size_t i)
+static hb_walk_row lockstep_row_of(const hb_lockstep *b, size_t i)
 {
     return hb_walk_row_of(&b->base.shared, b->walks[i].row);
 }
 
 /* Inlined by force: made for every step of every walk, and few of its fields are looked at. */
-static inline __attribute__((always_inline)) hb_walk_view view_of(const hb_lockstep *b, size_t i)
+static inline __attribute__((always_inline)) hb_walk_view lockstep_view_of(const hb_lockstep *b,
+                                                                           size_t i)
 {
     const size_t d = b->base.shared.d, number = b->walks[i].number;
     return (hb_walk_view){.F = b->F + i * d,
@@ -112,7 +113,7 @@ static int uses_gradient(const hb_lockstep *b)
     return b->base.plan->kind != HB_WALK_PARAMETRIX;
 }
 
-static hb_status evaluate(hb_lockstep *b)
+static hb_status lockstep_evaluate(hb_lockstep *b)
 {
     const size_t d = b->base.shared.d;
     const int gauge = uses_gradient(b);
@@ -130,7 +131,7 @@ static hb_status evaluate(hb_lockstep *b)
     return HB_OK;
 }
 
-static int sees(const hb_lockstep *b, size_t i)
+static int lockstep_sees(const hb_lockstep *b, size_t i)
 {
     const size_t d = b->base.shared.d;
     return hb_all_finite(d, b->F + i * d) && hb_all_finite(d * d, b->jacobian + i * d * d) &&
@@ -151,7 +152,7 @@ static void place_probes(hb_lockstep *b)
     const size_t d = b->base.shared.d;
     for (size_t i = 0; i < b->live; i++) {
         const hb_walk *walk = b->walks + i;
-        const hb_walk_row row = row_of(b, i);
+        const hb_walk_row row = lockstep_row_of(b, i);
         const double lag = hb_walk_least(walk->left - walk->stop, 1 / walk->rate),
                      reach = PROBE_REACH * sqrt(2 * lag);
         b->reach[i] = reach;
@@ -164,7 +165,7 @@ static void place_probes(hb_lockstep *b)
     }
 }
 
-static hb_status probe(hb_lockstep *b)
+static hb_status lockstep_probe(hb_lockstep *b)
 {
     if (b->base.shared.linear) return HB_OK;
     place_probes(b);
@@ -172,7 +173,7 @@ static hb_status probe(hb_lockstep *b)
                                  b->probe_tau, b->probe_F,
                                  uses_gradient(b) ? b->probe_divergence : NULL, NULL, NULL));
     for (size_t i = 0; i < b->live; i++) {
-        const hb_walk_view view = view_of(b, i);
+        const hb_walk_view view = lockstep_view_of(b, i);
         b->walks[i].base_rate = sees_probes(b, i)
                                     ? hb_parametrix_base_rate(&b->base.shared, b->walks + i, &view)
                                     : INFINITY;
@@ -183,7 +184,7 @@ static hb_status probe(hb_lockstep *b)
 /* ---- draws ---------------------------------------------------------------------------------- */
 
 /* Those of one step: for the whole block, or one by one when few walks are left. The same bits. */
-static void draw(hb_lockstep *b, size_t offset, size_t n, uint64_t step)
+static void lockstep_draw(hb_lockstep *b, size_t offset, size_t n, uint64_t step)
 {
     const size_t width = b->n_normals;
     const uint64_t seed = b->base.seed, first = b->base.first;
@@ -211,13 +212,13 @@ static void keep_direction(size_t d, const double *normals, double *direction)
 
 /* ---- a sweep -------------------------------------------------------------------------------- */
 
-static void apply_correction(hb_lockstep *b, size_t i)
+static void lockstep_apply_correction(hb_lockstep *b, size_t i)
 {
     hb_walk *walk = b->walks + i;
-    walk->lost |= !sees(b, i) || walk->steps >= MOST_STEPS;
+    walk->lost |= !lockstep_sees(b, i) || walk->steps >= MOST_STEPS;
     if (walk->lost) return;
     if (walk->pending) {
-        const hb_walk_view view = view_of(b, i);
+        const hb_walk_view view = lockstep_view_of(b, i);
         walk->pending->apply_correction(&b->base.shared, walk, &view);
     }
     walk->pending = NULL;
@@ -225,9 +226,9 @@ static void apply_correction(hb_lockstep *b, size_t i)
 }
 
 /* From u to f = e^{part V} u: W e^{-part V(x)}; the rest comes when f is left. */
-static void enter(hb_lockstep *b, size_t i)
+static void lockstep_enter(hb_lockstep *b, size_t i)
 {
-    const hb_walk_row row = row_of(b, i);
+    const hb_walk_row row = lockstep_row_of(b, i);
     hb_walk *walk = b->walks + i;
     walk->ops = OPS[b->base.plan->kind];
     walk->part = walk->ops->part > 0 ? walk->ops->part : b->base.plan->part;
@@ -236,14 +237,14 @@ static void enter(hb_lockstep *b, size_t i)
 }
 
 /* And back to u: ln W += part (V(x) - V(entry)) for all that leave. */
-static hb_status leave(hb_lockstep *b)
+static hb_status lockstep_leave(hb_lockstep *b)
 {
     const size_t d = b->base.shared.d;
     if (b->n_leaving == 0) return HB_OK;
     double *from =
         b->ends + b->base.together * d; // (n_leaving, d), and where they are now in b->ends
     for (size_t k = 0; k < b->n_leaving; k++) {
-        const hb_walk_row row = row_of(b, b->leaving[k]);
+        const hb_walk_row row = lockstep_row_of(b, b->leaving[k]);
         memcpy(b->ends + k * d, row.x, d * sizeof(double));
         memcpy(from + k * d, row.entry, d * sizeof(double));
     }
@@ -251,7 +252,7 @@ static hb_status leave(hb_lockstep *b)
                                  b->n_leaving, from, b->ends, b->rise));
     for (size_t k = 0; k < b->n_leaving; k++) {
         hb_walk *walk = b->walks + b->leaving[k];
-        const hb_walk_row row = row_of(b, b->leaving[k]);
+        const hb_walk_row row = lockstep_row_of(b, b->leaving[k]);
         walk->ops = &hb_walk_parametrix;
         walk->log_weight += walk->part * b->rise[k];
         walk->lost |= !isfinite(b->rise[k]);
@@ -285,13 +286,13 @@ static hb_status choose_ways(hb_lockstep *b)
         const double clocks = finish_rate(b, i) * walk->left;
         const int finishing = walk->ops == &hb_walk_parametrix;
         if (!finishing && clocks < finish) b->leaving[b->n_leaving++] = i;
-        if (finishing && clocks >= finish) enter(b, i);
+        if (finishing && clocks >= finish) lockstep_enter(b, i);
     }
-    return leave(b);
+    return lockstep_leave(b);
 }
 
 /* A law looks at the drift also where its probes see nothing. */
-static double rate_of(const hb_lockstep *b, hb_walk *walk, hb_walk_view *view)
+static double lockstep_rate_of(const hb_lockstep *b, hb_walk *walk, hb_walk_view *view)
 {
     if (b->base.shared.linear) return 0;
     const int finishing = uses_gradient(b) && walk->ops == &hb_walk_parametrix;
@@ -302,7 +303,7 @@ static double rate_of(const hb_lockstep *b, hb_walk *walk, hb_walk_view *view)
 
 /* Russian roulette: half of the walks end with the value 0, the others count double. What is left
  * of the uniform is a uniform again. */
-static int survives(hb_walk *walk, double *uniform)
+static int lockstep_survives(hb_walk *walk, double *uniform)
 {
     if (*uniform < 0.5) return 0;
     *uniform = 2 * *uniform - 1;
@@ -311,18 +312,19 @@ static int survives(hb_walk *walk, double *uniform)
 }
 
 /* One step of walk i; 1 when it has ended. */
-static int step(hb_lockstep *b, size_t i)
+static int lockstep_step(hb_lockstep *b, size_t i)
 {
     hb_walk *walk = b->walks + i;
-    hb_walk_view view = view_of(b, i);
-    const hb_walk_row row = row_of(b, i);
+    hb_walk_view view = lockstep_view_of(b, i);
+    const hb_walk_row row = lockstep_row_of(b, i);
     if (walk->lost) {
         hb_lockstep_lose(b, walk);
         return 1;
     }
-    view.rate = rate_of(b, walk, &view);
+    view.rate = lockstep_rate_of(b, walk, &view);
     walk->steps++;
-    if (view.rate * (walk->left - walk->stop) > walk->ops->far && !survives(walk, &view.uniform)) {
+    if (view.rate * (walk->left - walk->stop) > walk->ops->far &&
+        !lockstep_survives(walk, &view.uniform)) {
         hb_lockstep_store(b, walk, -INFINITY, row.slope);
         return 1;
     }
@@ -335,7 +337,7 @@ static int step(hb_lockstep *b, size_t i)
 }
 
 /* Ended walks leave; rows stay where they are, and change hands. */
-static void compact(hb_lockstep *b, const unsigned char *ended)
+static void lockstep_compact(hb_lockstep *b, const unsigned char *ended)
 {
     size_t kept = 0;
     for (size_t i = 0; i < b->live; i++) {
@@ -350,7 +352,7 @@ static void compact(hb_lockstep *b, const unsigned char *ended)
     b->live = kept;
 }
 
-static void start(hb_lockstep *b, const double *x0, size_t offset, size_t n)
+static void lockstep_start(hb_lockstep *b, const double *x0, size_t offset, size_t n)
 {
     const size_t d = b->base.shared.d, width = hb_walk_row_size(&b->base.shared);
     const hb_walk_ops *ops = OPS[b->base.plan->kind];
@@ -364,7 +366,7 @@ static void start(hb_lockstep *b, const double *x0, size_t offset, size_t n)
                                 .left = b->base.shared.tau,
                                 .rate = FIRST_RATE / b->base.shared.tau,
                                 .row = b->rows + i * width};
-        const hb_walk_row row = row_of(b, i);
+        const hb_walk_row row = lockstep_row_of(b, i);
         memcpy(row.x, x0, d * sizeof *x0);
         for (size_t k = 0; k < d; k++) {
             row.direction[k] = 1;
@@ -374,21 +376,21 @@ static void start(hb_lockstep *b, const double *x0, size_t offset, size_t n)
 }
 
 /* Until all have ended. */
-static hb_status sweep(hb_lockstep *b, size_t offset, size_t count, double *steps)
+static hb_status lockstep_sweep(hb_lockstep *b, size_t offset, size_t count, double *steps)
 {
     for (uint64_t number = 0; b->live > 0; number++) {
         unsigned char ended[HB_WALK_BLOCK] = {0};
         if (hb_is_late(b->base.context)) return hb_fail_late(b->base.context);
-        HB_TRY(evaluate(b));
-        for (size_t i = 0; i < b->live; i++) apply_correction(b, i);
+        HB_TRY(lockstep_evaluate(b));
+        for (size_t i = 0; i < b->live; i++) lockstep_apply_correction(b, i);
         *steps += (double)b->live;
-        HB_TRY(probe(b));
+        HB_TRY(lockstep_probe(b));
         HB_TRY(choose_ways(b));
-        draw(b, offset, count, number);
+        lockstep_draw(b, offset, count, number);
         b->n_leaving = 0;
-        for (size_t i = 0; i < b->live; i++) ended[i] = (unsigned char)step(b, i);
+        for (size_t i = 0; i < b->live; i++) ended[i] = (unsigned char)lockstep_step(b, i);
         HB_TRY(hb_lockstep_end_drawn(b));
-        compact(b, ended);
+        lockstep_compact(b, ended);
     }
     return HB_OK;
 }
@@ -406,8 +408,8 @@ hb_status hb_walk_block_run(hb_walk_block *block, const hb_walk_plan *plan, cons
             HB_TRY(OPS[plan->kind]->run(block, x0, offset, count, steps));
             continue;
         }
-        start(b, x0, offset, count);
-        HB_TRY(sweep(b, offset, count, steps));
+        lockstep_start(b, x0, offset, count);
+        HB_TRY(lockstep_sweep(b, offset, count, steps));
     }
     return HB_OK;
 }

@@ -66,7 +66,7 @@ static void end_closed(hb_lockstep *b, hb_walk *walk)
 }
 
 /* mean +- L g, C = L L' in b->spread; 0 when there is no L. */
-static int place_ends(const hb_lockstep *b, const double *mean, const double *g, double *ends)
+static int end_place_ends(const hb_lockstep *b, const double *mean, const double *g, double *ends)
 {
     const size_t d = b->base.shared.d;
     double *L = b->spread;
@@ -87,7 +87,7 @@ void hb_lockstep_end(hb_lockstep *b, size_t i, const double *g)
     hb_walk *walk = b->walks + i;
     if (b->base.shared.closed_form)
         end_closed(b, walk);
-    else if (place_ends(b, walk->row, g, b->ends + 2 * b->n_leaving * b->base.shared.d))
+    else if (end_place_ends(b, walk->row, g, b->ends + 2 * b->n_leaving * b->base.shared.d))
         b->leaving[b->n_leaving++] = i;
     else
         walk->lost = 1;

@@ -83,7 +83,7 @@ static hb_status choose_round(hb_walks *w, double max_time)
     return hb_context_agree(w->context, sizeof w->walks, &w->walks);
 }
 
-static int resize(void *self, uint64_t walks)
+static int walks_resize(void *self, uint64_t walks)
 {
     hb_walks *w = self;
     if (w->closed) return walks == 1;
@@ -98,7 +98,7 @@ static size_t blocks_of(const hb_walks *w)
     return w->walks > HB_WALK_BLOCK ? w->walks / HB_WALK_BLOCK : 1;
 }
 
-static hb_status block_task(void *user, size_t index, int thread)
+static hb_status walks_block_task(void *user, size_t index, int thread)
 {
     const hb_walks *w = user;
     const size_t blocks = blocks_of(w), n = w->walks / blocks, i = index / blocks;
@@ -123,7 +123,7 @@ static hb_status add_round(void *self, uint64_t k, const unsigned char *wanted,
     w->wanted = wanted;
     const size_t blocks = blocks_of(w);
     const hb_left left = {w->parts, size * sizeof *w->parts, 0};
-    HB_TRY(hb_team_for(w->context, "walks", w->n * blocks, block_task, w, 1, &left));
+    HB_TRY(hb_team_for(w->context, "walks", w->n * blocks, walks_block_task, w, 1, &left));
     for (size_t i = 0; i < w->n; i++)
         for (size_t block = 0; wanted[i] && block < blocks; block++)
             hb_accumulator_merge(dim, accumulators + i * size,
@@ -132,8 +132,8 @@ static hb_status add_round(void *self, uint64_t k, const unsigned char *wanted,
 }
 
 /* As many walks as a round: a quarter of them misses tails that the averaged ones are off by. */
-static hb_status diagnostic_round(void *self, uint64_t k, const unsigned char *wanted,
-                                  double *accumulators)
+static hb_status walks_diagnostic_round(void *self, uint64_t k, const unsigned char *wanted,
+                                        double *accumulators)
 {
     return add_round(self, HB_DIAGNOSTIC_FIRST + k, wanted, accumulators);
 }
@@ -161,7 +161,7 @@ static hb_status add_closed(void *self, uint64_t k, const unsigned char *wanted,
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
-static void destroy(void *self)
+static void walks_destroy(void *self)
 {
     hb_walks *w = self;
     if (!w) return;
@@ -172,7 +172,7 @@ static void destroy(void *self)
     hb_release(w->context, w);
 }
 
-static hb_status create_arrays(hb_walks *w)
+static hb_status walks_create_arrays(hb_walks *w)
 {
     const size_t d = w->shared.d, n = w->n, threads = (size_t)hb_context_threads(w->context);
     HB_TRY(HB_WORKSPACE(
@@ -193,7 +193,7 @@ static hb_status create_arrays(hb_walks *w)
     return HB_OK;
 }
 
-static void write_note(const hb_walks *w, hb_estimator *out)
+static void walks_write_note(const hb_walks *w, hb_estimator *out)
 {
     const size_t size = sizeof out->note;
     size_t count[] = {[HB_WALK_PARAMETRIX] = 0, [HB_WALK_GAUGE] = 0,  [HB_WALK_BALL] = 0,
@@ -221,10 +221,10 @@ static void write_note(const hb_walks *w, hb_estimator *out)
         hb_note_append(out->note, size, "; the last step %s", closed ? "in closed form" : "drawn");
 }
 
-static hb_status create(hb_walks *w, const hb_problem *problem, double tau, double max_time)
+static hb_status walks_create(hb_walks *w, const hb_problem *problem, double tau, double max_time)
 {
     HB_TRY(hb_walks_describe(w, problem, tau));
-    HB_TRY(create_arrays(w));
+    HB_TRY(walks_create_arrays(w));
     HB_TRY(hb_walks_look(w));
     HB_TRY(hb_walks_pilot(w));
     HB_TRY(choose_round(w, max_time));
@@ -241,9 +241,9 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
     HB_TRY(hb_allocate(context, 1, sizeof(hb_walks), &memory));
     hb_walks *w = memory;
     *w = (hb_walks){.context = context, .seed = settings->seed, .n = n, .points = points};
-    const hb_status status = create(w, problem, tau, settings->max_time);
+    const hb_status status = walks_create(w, problem, tau, settings->max_time);
     if (status != HB_OK) {
-        destroy(w);
+        walks_destroy(w);
         return status;
     }
     *out =
@@ -253,14 +253,14 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
                        .samples_per_round = w->closed ? 1 : w->walks,
                        .rounds = w->closed ? 1 : UINT64_MAX / HB_WALKS_PER_ROUND / w->shared.d / 2,
                        .unserved = w->unserved,
-                       .resize = resize,
+                       .resize = walks_resize,
                        .exact = w->closed,
                        .log_scale = w->log_scale,
                        .known_error = w->closed || w->breaks || w->far ? w->errors : NULL,
                        .round = w->closed ? add_closed : add_round,
-                       .diagnostic = w->closed ? NULL : diagnostic_round,
+                       .diagnostic = w->closed ? NULL : walks_diagnostic_round,
                        .diagnostic_parts = 1,
-                       .destroy = destroy};
-    write_note(w, out);
+                       .destroy = walks_destroy};
+    walks_write_note(w, out);
     return HB_OK;
 }

@@ -140,7 +140,7 @@ hb_status hb_walks_look(hb_walks *w)
 
 /* Where F jumps, its Jacobian lacks a part that the derivative of a walk's weight needs; so do div
  * F and its gradient at kinks, which steps for gradients use. */
-static int jumps(const hb_problem *problem)
+static int flags_jumps(const hb_problem *problem)
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);
     int found = 0;
@@ -175,7 +175,7 @@ static hb_status flag_breaks(hb_walks *w, size_t i, double *scratch)
 {
     const size_t d = w->shared.d;
     const hb_initial_facts *initial = hb_problem_initial_facts(w->shared.problem);
-    const int no_score = jumps(w->shared.problem) || initial->jumps;
+    const int no_score = flags_jumps(w->shared.problem) || initial->jumps;
     double most, *error = w->errors + i * (1 + d);
     int beside = initial->broken;
     HB_TRY(steepest(w, w->points + i * d, scratch, &most));

@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-static double potential(size_t d, const double *F, double divergence)
+static double gauge_potential(size_t d, const double *F, double divergence)
 {
     return 0.25 * hb_dot(d, F, F) + 0.5 * divergence;
 }
@@ -35,8 +35,9 @@ static void probe_remainders(size_t d, const hb_walk_view *view, const double *d
 {
     const double slope = view->reach * hb_dot(d, q, direction);
     for (int side = 0; side < 2; side++)
-        rest[side] = potential(d, view->probe_F + (size_t)side * d, view->probe_divergence[side]) -
-                     Q0 + (side ? slope : -slope);
+        rest[side] =
+            gauge_potential(d, view->probe_F + (size_t)side * d, view->probe_divergence[side]) -
+            Q0 + (side ? slope : -slope);
 }
 
 static hb_walk_reference reference_of(const hb_walk_problem *shared, const hb_walk *walk,
@@ -44,7 +45,8 @@ static hb_walk_reference reference_of(const hb_walk_problem *shared, const hb_wa
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
-    const double Q0 = potential(d, view->F, *view->divergence), reach2 = view->reach * view->reach;
+    const double Q0 = gauge_potential(d, view->F, *view->divergence),
+                 reach2 = view->reach * view->reach;
     double rest[2];
     potential_slope(d, view, row.gradient);
     probe_remainders(d, view, row.direction, Q0, row.gradient, rest);
@@ -62,7 +64,7 @@ double hb_gauge_rate(const hb_walk_problem *shared, hb_walk *walk, const hb_walk
     return shared->d > 1 ? hb_walk_most(rate, RATE_MEMORY * walk->rate) : rate;
 }
 
-static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static int gauge_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
@@ -93,7 +95,7 @@ void hb_gauge_apply_correction(const hb_walk_problem *shared, hb_walk *walk,
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     double *gap = view->work, *change = gap + d; // q - grad Q, and by x0
-    const double rest = walk->reference - potential(d, view->F, *view->divergence);
+    const double rest = walk->reference - gauge_potential(d, view->F, *view->divergence);
     potential_slope(d, view, gap);
     memset(change, 0, d * sizeof *change);
     for (size_t i = 0; i < d; i++) gap[i] = row.gradient[i] - gap[i];
@@ -104,5 +106,5 @@ void hb_gauge_apply_correction(const hb_walk_problem *shared, hb_walk *walk,
 const hb_walk_ops hb_walk_gauge = {.far = 2000,
                                    .part = 0.5,
                                    .rate = hb_gauge_rate,
-                                   .step = step,
+                                   .step = gauge_step,
                                    .apply_correction = hb_gauge_apply_correction};

@@ -33,7 +33,7 @@ typedef struct looker {
 } looker;
 
 /* int |e| of column j of the values at s[n], and J. */
-static double outside(const looker *l, size_t n, size_t width, size_t j, double *jump)
+static double hidden_outside(const looker *l, size_t n, size_t width, size_t j, double *jump)
 {
     const double *v = l->values + j, *s = l->s, first = v[0], last = v[(n - 1) * width];
     const double low = fmin(first, last), high = fmax(first, last);
@@ -62,19 +62,19 @@ static hb_status weigh_run(looker *l, size_t axis, size_t n, hb_hidden *effect)
         HB_TRY(hb_problem_drift_each(l->context, shared->problem, n, l->x, l->times, l->values,
                                      NULL, NULL, NULL));
         for (size_t j = 0; j < d; j++) {
-            const double bump = outside(l, n, d, j, &jump);
+            const double bump = hidden_outside(l, n, d, j, &jump);
             effect->steps = fmax(effect->steps, bump + (shared->gradient ? 0.5 * l->b * jump : 0));
         }
     }
     effect->bridges = effect->steps;
     if (!shared->gauge) return HB_OK;
     HB_TRY(hb_gauge_formula_run(l->context, shared->gauge, n, l->x, l->values));
-    effect->bridges = l->b * outside(l, n, d + 1, 0, &jump);
+    effect->bridges = l->b * hidden_outside(l, n, d + 1, 0, &jump);
     return HB_OK;
 }
 
 /* Of walks that meet the run more often, only the larger effects are hidden. */
-static double counted(double effect, double shortest, double b)
+static double hidden_counted(double effect, double shortest, double b)
 {
     const double least = shortest < RARE * b       ? 0
                          : shortest < NARROWER * b ? SMALL_EFFECT
@@ -83,7 +83,7 @@ static double counted(double effect, double shortest, double b)
 }
 
 /* Runs of narrow cells on one axis. */
-static hb_status look_along(looker *l, size_t axis, const hb_features *f, hb_hidden *out)
+static hb_status hidden_look_along(looker *l, size_t axis, const hb_features *f, hb_hidden *out)
 {
     for (int k = 0; k < f->n; k++) {
         size_t n = 0;
@@ -98,14 +98,14 @@ static hb_status look_along(looker *l, size_t axis, const hb_features *f, hb_hid
         hb_hidden effect;
         if (n == 0) continue;
         HB_TRY(weigh_run(l, axis, n + 1, &effect));
-        out->steps += counted(effect.steps, shortest, l->b);
-        out->bridges += counted(effect.bridges, shortest, l->b);
+        out->steps += hidden_counted(effect.steps, shortest, l->b);
+        out->bridges += hidden_counted(effect.bridges, shortest, l->b);
     }
     return HB_OK;
 }
 
 /* Lines along the axes; box: (2, d), where the initial density is. */
-static hb_status look_at(looker *l, const double *box, hb_hidden *out)
+static hb_status hidden_look_at(looker *l, const double *box, hb_hidden *out)
 {
     const size_t d = l->shared->d;
     hb_interval range[HB_HIDDEN_DIM];
@@ -115,7 +115,8 @@ static hb_status look_at(looker *l, const double *box, hb_hidden *out)
         range[axis].low = fmin(l->x0[axis], box[axis]) - HIDDEN_REACH * l->b;
         range[axis].high = fmax(l->x0[axis], box[d + axis]) + HIDDEN_REACH * l->b;
         HB_TRY(hb_problem_features(l->context, l->shared->problem, (int)axis, range, &features));
-        const hb_status status = features.n > 1 ? look_along(l, axis, &features, out) : HB_OK;
+        const hb_status status =
+            features.n > 1 ? hidden_look_along(l, axis, &features, out) : HB_OK;
         hb_features_destroy(l->context, &features);
         HB_TRY(status);
     }
@@ -134,7 +135,7 @@ hb_status hb_walk_hidden(hb_context *context, const hb_walk_problem *shared, con
     for (size_t k = 0; k < d && shared->place; k++) box[k] = box[d + k] = shared->place[k];
     HB_TRY(HB_WORKSPACE(context, &l.work, HB_ARRAY(l.s, MOST), HB_ARRAY(l.x, MOST * d),
                         HB_ARRAY(l.values, MOST * (d + 1)), HB_ARRAY(l.times, MOST)));
-    const hb_status status = look_at(&l, box, out);
+    const hb_status status = hidden_look_at(&l, box, out);
     hb_workspace_destroy(&l.work);
     return status;
 }

@@ -38,22 +38,22 @@ static int is_diagonal(size_t d, const double *A)
 }
 
 /* One of -1 and 1. */
-static double sign_of(uint64_t *state)
+static double linear_sign_of(uint64_t *state)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return *state >> 63 ? 1 : -1;
 }
 
-static void shake(size_t d, const double *frame, uint64_t state, double *out)
+static void linear_shake(size_t d, const double *frame, uint64_t state, double *out)
 {
     const size_t dd = d * d;
     const double *C = frame + dd;
     for (size_t k = 0; k < hb_linear_path_size(d); k++)
-        out[k] = frame[k] * (1 + SHAKE * sign_of(&state));
+        out[k] = frame[k] * (1 + SHAKE * linear_sign_of(&state));
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j <= i; j++)
             out[dd + i * d + j] = out[dd + j * d + i] =
-                C[i * d + j] + SHAKE * sign_of(&state) * sqrt(C[i * d + i] * C[j * d + j]);
+                C[i * d + j] + SHAKE * linear_sign_of(&state) * sqrt(C[i * d + i] * C[j * d + j]);
 }
 
 /* Frames of one flow into memory, (2, size), and, of a noise matrix, SHAKES more behind. */
@@ -67,7 +67,7 @@ static hb_status find_frames(hb_context *context, const hb_walk_linear *l, doubl
     *out = (hb_linear_frames){.fine = memory, .rough = memory + size};
     if (hb_problem_noise_kind(l->problem) != HB_NOISE_MATRIX) return HB_OK;
     out->shaken = memory + 2 * size;
-    for (size_t k = 0; k < SHAKES; k++) shake(l->d, memory, k + 1, memory + (2 + k) * size);
+    for (size_t k = 0; k < SHAKES; k++) linear_shake(l->d, memory, k + 1, memory + (2 + k) * size);
     return HB_OK;
 }
 
@@ -123,7 +123,7 @@ size_t hb_walk_linear_work(const hb_walk_linear *linear)
 }
 
 /* size_i = sum_j |M_ij| |x_j| + |n_i| */
-static double size_of(size_t d, size_t i, const double *M, const double *x, const double *n)
+static double linear_size_of(size_t d, size_t i, const double *M, const double *x, const double *n)
 {
     double sum = fabs(n[i]);
     for (size_t j = 0; j < d; j++) sum += fabs(M[i * d + j] * x[j]);
@@ -147,7 +147,7 @@ static closed_value backward_value(const hb_walk_linear *l, const double *frame,
                                   .covariance = l->diagonal ? NULL : C};
     hb_initial_average(l->problem, &gaussian, scratch, &out.log_value, gamma);
     for (size_t i = 0; i < d; i++) {
-        const double size = size_of(d, i, E, x, n);
+        const double size = linear_size_of(d, i, E, x, n);
         out.rounding += fabs(gamma[i]) * (size + variance[i] * fabs(gamma[i]));
         out.steep = fmax(out.steep, size / variance[i]);
         score[i] = 0;
@@ -161,8 +161,8 @@ static closed_value backward_value(const hb_walk_linear *l, const double *frame,
     return out;
 }
 
-static closed_value forward_value(const hb_walk_linear *l, const double *frame, const double *x,
-                                  double *score, double *work)
+static closed_value linear_forward_value(const hb_walk_linear *l, const double *frame,
+                                         const double *x, double *score, double *work)
 {
     const size_t d = l->d, dd = d * d;
     const double *G = frame, *D = G + dd, *shift = D + dd;

@@ -77,7 +77,8 @@ static double exact_frame(const hb_walk_problem *shared, const double *x, double
     return n[d];
 }
 
-static double rate_of(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static double parametrix_rate_of(const hb_walk_problem *shared, hb_walk *walk,
+                                 const hb_walk_view *view)
 {
     return hb_parametrix_rate(shared, walk, view->rate_multiplier);
 }
@@ -109,8 +110,8 @@ static void begin_conditioning(const hb_walk_problem *shared, hb_walk *walk,
 }
 
 /* Moves the walk and its derivative over the lag s; 0: it is lost. */
-static int move(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view, double s,
-                const double *E, const double *m, double *work)
+static int parametrix_move(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
+                           double s, const double *E, const double *m, double *work)
 {
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     hb_walk_view led = *view;
@@ -124,7 +125,7 @@ static int move(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     return hb_walk_move(shared, walk, &led, m);
 }
 
-static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static int parametrix_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
@@ -150,7 +151,7 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
         walk->left = 0;
         return 1;
     }
-    walk->lost |= !move(shared, walk, view, s, E, m, work);
+    walk->lost |= !parametrix_move(shared, walk, view, s, E, m, work);
     walk->left = s < whole ? walk->left - s : walk->stop;
     if (ring < cap) {
         walk->pending = &hb_walk_parametrix;
@@ -161,7 +162,8 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
 
 /* ---- what a ring is worth ------------------------------------------------------------------- */
 
-static void apply_correction(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static void parametrix_apply_correction(const hb_walk_problem *shared, hb_walk *walk,
+                                        const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
@@ -177,5 +179,7 @@ static void apply_correction(const hb_walk_problem *shared, hb_walk *walk, const
     hb_walk_multiply(d, walk, row.slope, 1 - dot / walk->rate, change);
 }
 
-const hb_walk_ops hb_walk_parametrix = {
-    .far = 64, .rate = rate_of, .step = step, .apply_correction = apply_correction};
+const hb_walk_ops hb_walk_parametrix = {.far = 64,
+                                        .rate = parametrix_rate_of,
+                                        .step = parametrix_step,
+                                        .apply_correction = parametrix_apply_correction};

@@ -32,7 +32,7 @@ static double mean_size(const hb_walk_block *block, size_t n)
 }
 
 /* Bridges have no others to fall back to, when their tail shows later. */
-static int is_flagged(const hb_walk_plan *plan, const hb_answer *answer)
+static int pilot_is_flagged(const hb_walk_plan *plan, const hb_answer *answer)
 {
     return answer->flag == HB_FLAG_OUTLIERS ||
            (hb_walk_is_bridge(plan) &&
@@ -57,7 +57,7 @@ static hb_status pilot_plan(const hb_walks *w, const pilot *p, const hb_walk_pla
         total += steps;
         hb_accumulator_answer(dim, sums, *scale, &answer, score, score + dim);
         *cost = answer.relative * answer.relative * total; // of a walk, relative variance x steps
-        if (is_flagged(plan, &answer)) *cost = INFINITY;
+        if (pilot_is_flagged(plan, &answer)) *cost = INFINITY;
     }
     return HB_OK;
 }

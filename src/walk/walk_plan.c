@@ -69,7 +69,7 @@ static int is_sound(const hb_walk_linear *linear)
 }
 
 /* Walks of many steps go along heat balls and isotropic frames. */
-static hb_status check_noise(const hb_walks *w, const hb_problem *problem)
+static hb_status plan_check_noise(const hb_walks *w, const hb_problem *problem)
 {
     const hb_noise_kind kind = hb_problem_noise_kind(problem);
     if (kind == HB_NOISE_SCALAR || (kind == HB_NOISE_MATRIX && w->shared.linear)) return HB_OK;
@@ -137,7 +137,7 @@ hb_status hb_walks_describe(hb_walks *w, const hb_problem *problem, double tau)
     shared->full_frame = d > 1 && !uniform && !diagonal && (shared->linear || d <= most);
     shared->closed_form = hb_initial_average_is_closed(problem, !shared->full_frame);
     shared->semidefinite = hb_problem_noise_kind(problem) == HB_NOISE_MATRIX;
-    HB_TRY(check_noise(w, problem));
+    HB_TRY(plan_check_noise(w, problem));
     HB_TRY(check_pulses(w));
     if (shared->gradient) HB_TRY(hb_gauge_formula_create(w->context, problem, &w->gauge));
     shared->gauge = w->gauge;

@@ -18,21 +18,23 @@
 #include <string.h>
 
 /* P */
-static double sink(size_t d, double part, const double *F, double divergence)
+static double reversed_sink(size_t d, double part, const double *F, double divergence)
 {
     return (1 - part) * (divergence + part * hb_dot(d, F, F));
 }
 
 /* That of the parametrix, or faster where divergence or P vary more than the curvature says. */
-static double rate_of(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static double reversed_rate_of(const hb_walk_problem *shared, hb_walk *walk,
+                               const hb_walk_view *view)
 {
     const size_t d = shared->d;
-    const double part = walk->part, here = sink(d, part, view->F, *view->divergence);
+    const double part = walk->part, here = reversed_sink(d, part, view->F, *view->divergence);
     double slope = 0;
     for (size_t side = 0; side < 2; side++) {
         const double there = view->probe_divergence[side];
         slope = hb_walk_most(slope, fabs(there - *view->divergence));
-        slope = hb_walk_most(slope, fabs(sink(d, part, view->probe_F + side * d, there) - here));
+        slope = hb_walk_most(slope,
+                             fabs(reversed_sink(d, part, view->probe_F + side * d, there) - here));
     }
     slope /= view->reach;
     if (slope * slope > walk->base_rate * walk->base_rate * walk->base_rate)
@@ -40,7 +42,7 @@ static double rate_of(const hb_walk_problem *shared, hb_walk *walk, const hb_wal
     return hb_parametrix_rate(shared, walk, view->rate_multiplier);
 }
 
-static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static int reversed_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
@@ -48,7 +50,7 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     const double cap = hb_walk_least(view->most, STEP_REACH / view->rate);
     const double ring = -log(view->uniform) / view->rate;
     const double s = hb_walk_least(ring, cap), flow = 1 - 2 * walk->part;
-    walk->reference = sink(d, walk->part, view->F, *view->divergence);
+    walk->reference = reversed_sink(d, walk->part, view->F, *view->divergence);
     walk->trace = hb_trace(d, view->jacobian);
     hb_walk_frame(shared, view, flow, s, E, m, view->spread, work);
     hb_walk_carry(shared, E, row.tangent, work);
@@ -75,14 +77,16 @@ static void complete_gap(size_t d, double part, const hb_walk_view *view, double
     }
 }
 
-static void apply_correction(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static void reversed_apply_correction(const hb_walk_problem *shared, hb_walk *walk,
+                                      const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     const double part = walk->part;
     double *change = view->work, *gap = change + d, rest = walk->trace - *view->divergence;
     for (size_t i = 0; i < d; i++) rest += row.gradient[i] * (view->F[i] - row.expected[i]);
-    rest = (2 * part - 1) * rest + walk->reference - sink(d, part, view->F, *view->divergence);
+    rest = (2 * part - 1) * rest + walk->reference -
+           reversed_sink(d, part, view->F, *view->divergence);
     hb_walk_rest_slope(shared, walk, view, gap);
     complete_gap(d, part, view, gap);
     memset(change, 0, d * sizeof *change);
@@ -90,5 +94,7 @@ static void apply_correction(const hb_walk_problem *shared, hb_walk *walk, const
     hb_walk_multiply(d, walk, row.slope, 1 + rest / walk->rate, change);
 }
 
-const hb_walk_ops hb_walk_reversed = {
-    .far = 2000, .rate = rate_of, .step = step, .apply_correction = apply_correction};
+const hb_walk_ops hb_walk_reversed = {.far = 2000,
+                                      .rate = reversed_rate_of,
+                                      .step = reversed_step,
+                                      .apply_correction = reversed_apply_correction};
