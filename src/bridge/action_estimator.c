@@ -21,23 +21,24 @@
 
 #include <string.h>
 
-enum { USE_PLACE, USE_COMBS }; /* of uniforms */
+enum { USE_PLACE, USE_REPEATS }; /* of uniforms */
 enum { POINTS = HB_ACTION_POINTS, PRESAMPLES = 32, PRESAMPLE_POINTS = 32 };
 
 /* What a walk costs, in steps of the parametrix: itself, and each point that is looked at. */
 static const double WALK_COST = 0.25, POINT_COST = 0.1;
-/* Share of walks that have a comb, over the deviation of p; of the score's in that. */
+/* Fraction of walks that have a set of times, over the deviation of p; of the score's in that. */
 static const double AGAIN = 1.5, SCORE_SHARE = 0.1;
-static const double LEAST_AGAIN = 0.02, MOST_AGAIN = 0.5; /* of that share */
+static const double LEAST_AGAIN = 0.02, MOST_AGAIN = 0.5; /* of that fraction */
 
 static const double GAUSS = 0.21132486540518712; /* (1 - 3^(-1/2))/2 */
-static const double PRESAMPLED = 12; /* ln of the largest h over that of ends which scouts go to */
+static const double PRESAMPLED =
+    12; /* ln of the largest h over that of ends which presamples go to */
 static const uint64_t PRESAMPLE_SEED = UINT64_C(0x5c007e4d95a1b3f7);
 
 /* The ends of a block, and what is known of a walk before its bridge is. */
 typedef struct action_end {
     size_t cell;
-    double share; /* of the next way */
+    double fraction; /* of the next path */
     double y, node;
     double bridge_time; /* c(T) */
 } action_end;
@@ -52,7 +53,7 @@ struct hb_action_walks {
     action_end end[HB_WALK_BLOCK];
     double y[HB_WALK_BLOCK], log_start[HB_WALK_BLOCK], start_slope[HB_WALK_BLOCK];
     double F[HB_WALK_BLOCK], line[2 * HB_WALK_BLOCK], line_F[2 * HB_WALK_BLOCK];
-    double pair[HB_WALK_BLOCK], combs[HB_WALK_BLOCK], normals[HB_WALK_BLOCK];
+    double pair[HB_WALK_BLOCK], repeats[HB_WALK_BLOCK], normals[HB_WALK_BLOCK];
     double Y[POINTS + 1][HB_WALK_BLOCK], bridge_time[POINTS + 1][HB_WALK_BLOCK]; /* Z sqrt(c'), c */
     action_part part[POINTS + 1][HB_WALK_BLOCK][2]; /* of Z and of -Z */
     double log_weight[HB_WALK_BLOCK], rough[HB_WALK_BLOCK][2];
@@ -88,14 +89,14 @@ hb_status hb_action_range(hb_walk_block *b, const double *x0, double *range, int
 
 static double action_mix(const double *list, const action_end *e)
 {
-    return (1 - e->share) * list[e->cell] + e->share * list[e->cell + 1];
+    return (1 - e->fraction) * list[e->cell] + e->fraction * list[e->cell + 1];
 }
 
 /* int of a product of two mixed derivatives; up: of the first here with the second beside it. */
 static double mix_products(const double *same, const double *up, const double *down,
                            const action_end *e)
 {
-    const double w = e->share, v = 1 - w;
+    const double w = e->fraction, v = 1 - w;
     return v * v * same[e->cell] + v * w * (up[e->cell] + down[e->cell]) +
            w * w * same[e->cell + 1];
 }
@@ -116,7 +117,7 @@ static void action_draw_ends(hb_walk_block *b, size_t offset, size_t n)
         if (b->shared.place)
             *e = (action_end){.y = l->end[0]};
         else
-            e->y = hb_action_end(l, w->log_weight[i], &e->cell, &e->share, &density);
+            e->y = hb_action_end(l, w->log_weight[i], &e->cell, &e->fraction, &density);
         w->y[i] = e->y;
         w->log_weight[i] = -log(density);
     }
@@ -137,11 +138,11 @@ static hb_status start_density(hb_walk_block *b, size_t n)
 static double weigh_path(const hb_action_paths *l, action_end *e, action_part *sum)
 {
     const hb_action_node *one = l->path[e->cell], *two = l->path[e->cell + 1];
-    const double v = 1 - e->share;
-    const size_t beside = e->cell + (e->share > 0.5);
+    const double v = 1 - e->fraction;
+    const size_t beside = e->cell + (e->fraction > 0.5);
     e->node = l->end[beside];
     e->bridge_time =
-        v * one[HB_ACTION_LAGS].bridge_time + e->share * two[HB_ACTION_LAGS].bridge_time;
+        v * one[HB_ACTION_LAGS].bridge_time + e->fraction * two[HB_ACTION_LAGS].bridge_time;
     *sum = (action_part){action_mix(l->potential, e), action_mix(l->potential_rise, e)};
     return 0.5 * l->rise[beside] - 0.5 * log(4 * M_PI * e->bridge_time) -
            mix_products(l->speed, l->speed_next, l->speed_next, e);
@@ -158,7 +159,7 @@ static hb_status action_weigh_ends(hb_walk_block *b, size_t offset, size_t n)
         action_end *e = w->end + i;
         const double cell = l->end[e->cell + 1] - l->end[e->cell];
         const double low = end_tangent(l, e->cell), high = end_tangent(l, e->cell + 1);
-        const double a = low + e->share * (high - low);
+        const double a = low + e->fraction * (high - low);
         w->log_weight[i] += w->log_start[i] + weigh_path(l, e, w->sum[i]);
         w->sum[i][1] = w->sum[i][0];
         b->slope[offset + i] = 0.5 * l->drift + a * (w->start_slope[i] - 0.5 * w->F[i]) +
@@ -168,17 +169,17 @@ static hb_status action_weigh_ends(hb_walk_block *b, size_t offset, size_t n)
     return HB_OK;
 }
 
-/* ---- one point of a comb ---- */
+/* ---- one point of a set of times ---- */
 
 /* What a walk sees at one time. */
 typedef struct sight {
     double position, position_2, tangent, tangent_2, potential,
-        potential_rise;             /* of the way, mixed */
+        potential_rise;             /* of the path, mixed */
     double bridge_time, root, pull; /* c, c'^(-1/2), q */
     double weight;                  /* ds */
 } sight;
 
-/* At r of the clock of a comb of M points. */
+/* At r, of a set of times of M points. */
 static sight action_see(const hb_action_paths *l, const action_end *e, double r, double M)
 {
     const size_t t = r < 1 ? (size_t)(r * HB_ACTION_LAGS) : HB_ACTION_LAGS - 1;
@@ -186,7 +187,7 @@ static sight action_see(const hb_action_paths *l, const action_end *e, double r,
     const double h = l->time[t + 1] - l->time[t], b = (s - l->time[t]) / h, a = 1 - b;
     const double h6 = h * h / 6, ca = (a * a - 1) * a * h6, cb = (b * b - 1) * b * h6;
     const hb_action_node *one = l->path[e->cell] + t, *two = l->path[e->cell + 1] + t;
-    const double v = 1 - e->share, w = e->share;
+    const double v = 1 - e->fraction, w = e->fraction;
     hb_action_node here, next;
 #define MIX(field)                                                                                 \
     (here.field = v * one[0].field + w * two[0].field,                                             \
@@ -198,7 +199,8 @@ static sight action_see(const hb_action_paths *l, const action_end *e, double r,
     const double time_1 = a * here.time_1 + b * next.time_1 + ca * here.time_3 + cb * next.time_3;
     const double rise = (next.time_1 - here.time_1) / h +
                         h / 6 * ((1 - 3 * a * a) * here.time_3 + (3 * b * b - 1) * next.time_3);
-    const double time_3 = a * here.time_3 + b * next.time_3, share = 1 / time_1, bow = rise * share;
+    const double time_3 = a * here.time_3 + b * next.time_3, fraction = 1 / time_1,
+                 bow = rise * fraction;
     return (sight){
         .position =
             a * here.position + b * next.position + ca * here.position_2 + cb * next.position_2,
@@ -211,8 +213,8 @@ static sight action_see(const hb_action_paths *l, const action_end *e, double r,
             here.bridge_time + h * (here.time_1 * b * (1 - 0.5 * b) + next.time_1 * 0.5 * b * b +
                                     h6 * (here.time_3 * (a * a * (0.5 - 0.25 * a * a) - 0.25) +
                                           next.time_3 * b * b * (0.25 * b * b - 0.5))),
-        .root = sqrt(share),
-        .pull = 0.375 * bow * bow - 0.25 * time_3 * share,
+        .root = sqrt(fraction),
+        .pull = 0.375 * bow * bow - 0.25 * time_3 * fraction,
         .weight = l->T * 6 * r * (1 - r) / M};
 }
 
@@ -230,9 +232,9 @@ static action_part action_part_of(const sight *at, double Z, const double *value
 static sight see_node(const hb_action_paths *l, const action_end *e, size_t t, double M)
 {
     const hb_action_node *one = l->path[e->cell] + t, *two = l->path[e->cell + 1] + t;
-    const double v = 1 - e->share, w = e->share, r = (double)t / HB_ACTION_LAGS;
+    const double v = 1 - e->fraction, w = e->fraction, r = (double)t / HB_ACTION_LAGS;
 #define MIXED(field) (v * one->field + w * two->field)
-    const double share = 1 / MIXED(time_1), bow = MIXED(time_2) * share;
+    const double fraction = 1 / MIXED(time_1), bow = MIXED(time_2) * fraction;
     return (sight){.position = MIXED(position),
                    .position_2 = MIXED(position_2),
                    .tangent = MIXED(tangent),
@@ -240,8 +242,8 @@ static sight see_node(const hb_action_paths *l, const action_end *e, size_t t, d
                    .potential = MIXED(potential),
                    .potential_rise = MIXED(potential_rise),
                    .bridge_time = MIXED(bridge_time),
-                   .root = sqrt(share),
-                   .pull = 0.375 * bow * bow - 0.25 * MIXED(time_3) * share,
+                   .root = sqrt(fraction),
+                   .pull = 0.375 * bow * bow - 0.25 * MIXED(time_3) * fraction,
                    .weight = l->T * 6 * r * (1 - r) / M};
 #undef MIXED
 }
@@ -249,7 +251,7 @@ static sight see_node(const hb_action_paths *l, const action_end *e, size_t t, d
 /* The rule misses about F ds^(3/2) between two points, F the slope of what stands in X. */
 static void action_add_row(struct hb_action_walks *w, size_t i, size_t row, const sight *at)
 {
-    const double share = SCORE_SHARE * 2 * w->paths.T;
+    const double fraction = SCORE_SHARE * 2 * w->paths.T;
     const double cube = at->weight * at->weight * at->weight;
     for (int side = 0; side < 2; side++) {
         const double Z = (side ? -at->root : at->root) * w->Y[row][i], *value = w->values[i][side];
@@ -259,7 +261,7 @@ static void action_add_row(struct hb_action_walks *w, size_t i, size_t row, cons
         w->sum[i][side].X += part.X;
         w->sum[i][side].dX += part.dX;
         const double position_2 = at->tangent * value[2] - 0.5 * at->tangent_2;
-        w->rough[i][side] += cube * (slope * slope + share * position_2 * position_2);
+        w->rough[i][side] += cube * (slope * slope + fraction * position_2 * position_2);
     }
 }
 
@@ -282,10 +284,11 @@ static hb_status action_guess(hb_walk_block *b, size_t offset, size_t n)
             const action_end *e = w->end + i;
             at[i] = see_node(&w->paths, e, row * HB_ACTION_LAGS / M, (double)M);
             const double before = w->bridge_time[row - 1][i];
-            const double share = (e->bridge_time - at[i].bridge_time) / (e->bridge_time - before);
+            const double fraction =
+                (e->bridge_time - at[i].bridge_time) / (e->bridge_time - before);
             w->bridge_time[row][i] = at[i].bridge_time;
-            w->Y[row][i] = share * w->Y[row - 1][i] +
-                           sqrt(2 * (at[i].bridge_time - before) * share) * w->normals[i];
+            w->Y[row][i] = fraction * w->Y[row - 1][i] +
+                           sqrt(2 * (at[i].bridge_time - before) * fraction) * w->normals[i];
             w->x[i][0] = at[i].position + at[i].root * w->Y[row][i];
             w->x[i][1] = at[i].position - at[i].root * w->Y[row][i];
         }
@@ -320,53 +323,54 @@ static hb_status action_add_pairs(hb_walk_block *b, size_t n)
     return HB_OK;
 }
 
-/* ---- combs of a walk ---- */
+/* ---- sets of times of a walk ---- */
 
 /* The known positions beside `uniform` of every step: of earlier sets, or -1: of the guess. */
-static void find_beside(int combs, const double *uniforms, double uniform, int *before, int *after)
+static void find_beside(int repeats, const double *uniforms, double uniform, int *before,
+                        int *after)
 {
     *before = *after = -1;
-    for (int c = 0; c < combs; c++) {
+    for (int c = 0; c < repeats; c++) {
         const double u = uniforms[c];
         if (u <= uniform && (*before < 0 || u > uniforms[*before])) *before = c;
         if (u > uniform && (*after < 0 || u < uniforms[*after])) *after = c;
     }
 }
 
-/* One comb of walk i; its sights and places go behind those of the earlier ones. */
-static void place_comb(hb_walk_block *b, size_t offset, size_t i, int comb, double *uniforms,
-                       sight *at)
+/* One set of times of walk i; its sights and places go behind those of the earlier ones. */
+static void place_times(hb_walk_block *b, size_t offset, size_t i, int number, double *uniforms,
+                        sight *at)
 {
     struct hb_action_walks *w = b->action;
-    const size_t M = (size_t)b->plan->points, first = (size_t)comb * M;
-    const uint64_t use = HB_BRIDGE_USES_MORE + (uint64_t)comb;
+    const size_t M = (size_t)b->plan->points, first = (size_t)number * M;
+    const uint64_t use = HB_BRIDGE_USES_MORE + (uint64_t)number;
     int before, after;
-    hb_bridge_uniforms(b, use, offset + i, 1, uniforms + comb);
+    hb_bridge_uniforms(b, use, offset + i, 1, uniforms + number);
     hb_bridge_normals(b, use, offset + i, 1, M, w->more_normals);
-    find_beside(comb, uniforms, uniforms[comb], &before, &after);
+    find_beside(number, uniforms, uniforms[number], &before, &after);
     for (size_t k = 0; k < M; k++) {
         const size_t row = first + k, low = (size_t)before * M + k, high = (size_t)after * M + k;
         const double start = before < 0 ? w->bridge_time[k][i] : at[low].bridge_time;
         const double end = after < 0 ? w->bridge_time[k + 1][i] : at[high].bridge_time;
         const double from = before < 0 ? w->Y[k][i] : w->more_Y[low];
         const double to = after < 0 ? w->Y[k + 1][i] : w->more_Y[high];
-        at[row] =
-            action_see(&w->paths, w->end + i, ((double)k + uniforms[comb]) / (double)M, (double)M);
-        const double share = hb_walk_most(at[row].bridge_time - start, 0) / (end - start);
-        const double variance = 2 * share * hb_walk_most(end - at[row].bridge_time, 0);
-        w->more_Y[row] = from + share * (to - from) + sqrt(variance) * w->more_normals[k];
+        at[row] = action_see(&w->paths, w->end + i, ((double)k + uniforms[number]) / (double)M,
+                             (double)M);
+        const double fraction = hb_walk_most(at[row].bridge_time - start, 0) / (end - start);
+        const double variance = 2 * fraction * hb_walk_most(end - at[row].bridge_time, 0);
+        w->more_Y[row] = from + fraction * (to - from) + sqrt(variance) * w->more_normals[k];
         w->more_x[row][0] = at[row].position + at[row].root * w->more_Y[row];
         w->more_x[row][1] = at[row].position - at[row].root * w->more_Y[row];
     }
 }
 
-/* Of one side. X_c = p + the comb of what the trapezoid rule does not see. */
+/* Of one side. X_c = p + the set of times of what the trapezoid rule does not see. */
 typedef struct action_side {
     double X[HB_BRIDGE_REPEATS + 1], dX[HB_BRIDGE_REPEATS + 1];
 } action_side;
 
-static void add_comb(struct hb_action_walks *w, size_t i, size_t M, double uniform, const sight *at,
-                     size_t first, int side, double *X, double *dX)
+static void add_times(struct hb_action_walks *w, size_t i, size_t M, double uniform,
+                      const sight *at, size_t first, int side, double *X, double *dX)
 {
     for (size_t k = 0; k < M; k++) {
         const sight *here = at + first + k;
@@ -378,13 +382,14 @@ static void add_comb(struct hb_action_walks *w, size_t i, size_t M, double unifo
     }
 }
 
-static hb_status run_combs(hb_walk_block *b, size_t offset, size_t i, size_t K, action_side *sides)
+static hb_status run_repeats(hb_walk_block *b, size_t offset, size_t i, size_t K,
+                             action_side *sides)
 {
     struct hb_action_walks *w = b->action;
     const size_t M = (size_t)b->plan->points;
     double uniforms[HB_BRIDGE_REPEATS], pairs[2 * HB_BRIDGE_REPEATS], F[2 * HB_BRIDGE_REPEATS];
     sight at[HB_BRIDGE_REPEATS * POINTS];
-    for (int c = 0; c < (int)K; c++) place_comb(b, offset, i, c, uniforms, at);
+    for (int c = 0; c < (int)K; c++) place_times(b, offset, i, c, uniforms, at);
     HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, 2 * K * M, w->more_x[0],
                                 w->more_values[0][0]));
     for (size_t c = 0; c < K; c++) action_place_pair(w->end + i, uniforms[c], pairs + 2 * c);
@@ -394,7 +399,7 @@ static hb_status run_combs(hb_walk_block *b, size_t offset, size_t i, size_t K, 
             action_side *s = sides + side;
             s->X[1 + c] = s->X[0] + pair_part(w->end + i, F + 2 * c) - w->pair[i];
             s->dX[1 + c] = s->dX[0];
-            add_comb(w, i, M, uniforms[c], at, c * M, side, s->X + 1 + c, s->dX + 1 + c);
+            add_times(w, i, M, uniforms[c], at, c * M, side, s->X + 1 + c, s->dX + 1 + c);
         }
     return HB_OK;
 }
@@ -405,14 +410,14 @@ static hb_status action_finish(hb_walk_block *b, size_t offset, size_t i)
     struct hb_action_walks *w = b->action;
     const double rough = hb_walk_most(w->rough[i][0], w->rough[i][1]);
     const double q = fmin(fmax(AGAIN * sqrt(rough / 3), LEAST_AGAIN), MOST_AGAIN);
-    const size_t K = hb_bridge_repeats(w->combs[i], q);
+    const size_t K = hb_bridge_repeats(w->repeats[i], q);
     action_side sides[2];
     double work[HB_BRIDGE_REPEATS + 2], value = 0, slope = 0;
     for (int k = 0; k < 2; k++) {
         sides[k].X[0] = w->sum[i][k].X;
         sides[k].dX[0] = w->sum[i][k].dX;
     }
-    if (K > 0) HB_TRY(run_combs(b, offset, i, K, sides));
+    if (K > 0) HB_TRY(run_repeats(b, offset, i, K, sides));
     const double least = hb_walk_least(sides[0].X[0], sides[1].X[0]);
     for (int k = 0; k < 2; k++) {
         double own = -sides[k].dX[0], part = 0.5 * exp(least - sides[k].X[0]);
@@ -425,7 +430,7 @@ static hb_status action_finish(hb_walk_block *b, size_t offset, size_t i)
     return HB_OK;
 }
 
-/* ---- scouts ---- */
+/* ---- presamples ---- */
 
 /* Ends whose h is not small. */
 static hb_status find_active(hb_walk_block *b, size_t *active, size_t *n)
@@ -460,7 +465,7 @@ static void action_ask(const struct hb_action_walks *w, size_t first, double *lo
     *slope = slopes / sum;
 }
 
-/* Means over neighbours: scouts are few. */
+/* Means over neighbours: presamples are few. */
 static void action_smooth(size_t n, double *list)
 {
     double before = n > 0 ? list[0] : 0;
@@ -471,8 +476,8 @@ static void action_smooth(size_t n, double *list)
     }
 }
 
-/* Laplace's ln K and its slope, and by how much those of scouts differ at the ends where these go;
- * between such ends and beyond, those of the nearest. */
+/* Laplace's ln K and its slope, and by how much those of presamples differ at the ends where these
+ * go; between such ends and beyond, those of the nearest. */
 static void action_mend(hb_action_paths *l, const size_t *active, size_t n, const double *log_gap,
                         const double *slope_gap, double *c)
 {
@@ -483,8 +488,8 @@ static void action_mend(hb_action_paths *l, const size_t *active, size_t n, cons
     }
 }
 
-/* A few walks to each end that counts, by the rule without its combs, from draws of their own: h
- * and k are better with what they find, and any are right. */
+/* A few walks to each end that counts, by the rule without its sets of times, from draws of their
+ * own: h and k are better with what they find, and any are right. */
 static hb_status action_presample(hb_walk_block *b, double *c)
 {
     struct hb_action_walks *w = b->action;
@@ -504,7 +509,8 @@ static hb_status action_presample(hb_walk_block *b, double *c)
         for (size_t k = 0; k < count; k++)
             for (size_t i = k * PRESAMPLES; i < (k + 1) * PRESAMPLES; i++) {
                 const size_t j = active[from + k], last = j + 1 == HB_ACTION_ENDS;
-                w->end[i] = (action_end){.cell = j - last, .share = (double)last, .y = l->end[j]};
+                w->end[i] =
+                    (action_end){.cell = j - last, .fraction = (double)last, .y = l->end[j]};
                 path[from + k] = weigh_path(l, w->end + i, w->sum[i]);
                 w->sum[i][1] = w->sum[i][0];
             }
@@ -539,7 +545,7 @@ static hb_status action_run(hb_walk_block *b, const double *x0, size_t offset, s
 {
     struct hb_action_walks *w = b->action;
     HB_TRY(find_lead(b, *x0));
-    hb_bridge_uniforms(b, USE_COMBS, offset, n, w->combs);
+    hb_bridge_uniforms(b, USE_REPEATS, offset, n, w->repeats);
     action_draw_ends(b, offset, n);
     HB_TRY(action_weigh_ends(b, offset, n));
     HB_TRY(action_guess(b, offset, n));

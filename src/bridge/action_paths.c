@@ -28,14 +28,14 @@ enum { NEWTON_STEPS = 24, RANGES = 12, LOOKS = 1024 };
 static const double CLOSE = 1e-7;      /* a Newton step that is the last, over sqrt(2T) */
 static const double DROP = 34;         /* of ln h, beyond which ends do not count */
 static const double MOST_BENT = 0.8;   /* of pi^2: 2 T^2 max(-Q'') */
-static const double BESIDE = 6;        /* deviations of a bridge from its way */
-static const double SOFTER = 0.3;      /* of Q'' above 0, in the clock */
+static const double BESIDE = 6;        /* deviations of a bridge from its path */
+static const double SOFTER = 0.3;      /* of Q'' above 0, in the bridge time */
 static const double MOST_ANSWER = 8;   /* |a| */
 static const double MOST_STEEP = 0.5;  /* (2Q'')^(1/2) times a lag */
-static const double MOST_LOST = 1e-4;  /* of h, at ends whose ways are steeper */
+static const double MOST_LOST = 1e-4;  /* of h, at ends whose paths are steeper */
 static const double UNRESOLVED = 0.02; /* of the start, where it counts */
 
-/* ---- one way ---- */
+/* ---- one path ---- */
 
 typedef struct search {
     hb_context *context;
@@ -57,11 +57,11 @@ static double lag_of(const hb_action_paths *l, int t)
 }
 
 /* Pivots of the matrix of the inner times, with so much of Q''; ln of their product, or NaN. */
-static double paths_eliminate(const hb_action_paths *l, search *f, double share, double least)
+static double paths_eliminate(const hb_action_paths *l, search *f, double fraction, double least)
 {
     double log_det = 0;
     for (int t = 1; t < LAGS; t++) {
-        const double position_2 = share > 0 ? share * fmax(f->values[3 * t + 2], least) : 0;
+        const double position_2 = fraction > 0 ? fraction * fmax(f->values[3 * t + 2], least) : 0;
         f->beside[t] = -0.5 / lag_of(l, t);
         f->diagonal[t] =
             0.5 / lag_of(l, t - 1) + 0.5 / lag_of(l, t) + paths_part_of(l, t) * position_2;
@@ -134,7 +134,7 @@ static void keep_path(hb_action_paths *l, search *f, int j)
         l->path[j][t] = (hb_action_node){.position = position[t], .position_2 = position_2[t]};
 }
 
-/* ---- the clock of what is beside a way ---- */
+/* ---- the time of bridges beside a path ---- */
 
 /* The matrix's answer from `from` at the first time to `to` at the last, in f->move. */
 static void solve_between(const hb_action_paths *l, search *f, double from, double to)
@@ -220,7 +220,7 @@ static double product_of(const hb_action_paths *l, int tangent, int i, int j)
     return sum;
 }
 
-/* ---- all ways ---- */
+/* ---- all paths ---- */
 
 static void place_times(hb_action_paths *l)
 {
@@ -230,7 +230,7 @@ static void place_times(hb_action_paths *l)
     }
 }
 
-/* The way to end j; the start of the search is in f->m, and ends elsewhere. */
+/* The path to end j; the start of the search is in f->m, and ends elsewhere. */
 static hb_status paths_follow(hb_action_paths *l, search *f, int j)
 {
     double log_det;
@@ -238,7 +238,7 @@ static hb_status paths_follow(hb_action_paths *l, search *f, int j)
     for (int t = 0; t < TIMES; t++) f->m[t] += gap * l->time[t] / l->T;
     f->m[LAGS] = l->end[j];
     HB_TRY(find_path(l, f, &log_det));
-    if (!hb_all_finite(TIMES, f->m) || isnan(log_det)) { /* there is always the straight way */
+    if (!hb_all_finite(TIMES, f->m) || isnan(log_det)) { /* there is always the straight path */
         for (int t = 0; t < TIMES; t++) f->m[t] = l->x + (l->end[j] - l->x) * l->time[t] / l->T;
         memset(f->values, 0, sizeof f->values);
         log_det = f->free_log;
@@ -263,7 +263,7 @@ static hb_status find_paths(hb_action_paths *l, search *f)
     return HB_OK;
 }
 
-/* ln h at the ends but for u0, and what is known of the ways. */
+/* ln h at the ends but for u0, and what is known of the paths. */
 static hb_status weigh_paths(hb_action_paths *l, search *f)
 {
     double from[ENDS];
@@ -343,7 +343,7 @@ static hb_status find_density(hb_context *context, const hb_walk_problem *shared
     return HB_OK;
 }
 
-double hb_action_end(const hb_action_paths *l, double uniform, size_t *cell, double *share,
+double hb_action_end(const hb_action_paths *l, double uniform, size_t *cell, double *fraction,
                      double *density)
 {
     int low = 0, high = FINE - 1;
@@ -360,12 +360,12 @@ double hb_action_end(const hb_action_paths *l, double uniform, size_t *cell, dou
     const double t = v * (a + b) / (a + sqrt(a * a + v * (b * b - a * a)));
     const int j = low / HB_ACTION_FINE;
     *cell = (size_t)j;
-    *share = (low - j * HB_ACTION_FINE + t) / HB_ACTION_FINE;
+    *fraction = (low - j * HB_ACTION_FINE + t) / HB_ACTION_FINE;
     *density = a + (b - a) * t;
-    return l->end[j] + *share * (l->end[j + 1] - l->end[j]);
+    return l->end[j] + *fraction * (l->end[j + 1] - l->end[j]);
 }
 
-/* ---- how ways move with x ---- */
+/* ---- how paths move with x ---- */
 
 /* a at the ends. */
 static void find_answers(const hb_action_paths *l, const double *c, double *answer)
@@ -390,7 +390,7 @@ static void find_answers(const hb_action_paths *l, const double *c, double *answ
     }
 }
 
-/* The matrix of way j, with `softer` of Q'' where that is above 0. */
+/* The matrix of path j, with `softer` of Q'' where that is above 0. */
 static void paths_take_matrix(const hb_action_paths *l, search *f, int j, double softer)
 {
     for (int t = 0; t < TIMES; t++) {
@@ -508,7 +508,7 @@ static hb_status find_range(hb_context *context, const hb_walk_problem *shared, 
     return HB_OK;
 }
 
-/* ---- whether there is one way, and whether the start is seen ---- */
+/* ---- whether there is one path, and whether the start is seen ---- */
 
 static hb_status is_convex(hb_context *context, const hb_walk_problem *shared,
                            const hb_action_paths *l, int *yes)
@@ -538,9 +538,9 @@ static int is_smooth(const hb_action_paths *l, int j)
     return 1;
 }
 
-/* A way leaves its end within about (2Q'')^(-1/2), 1/|F'| where F is steep. Of ends whose ways the
- * times do not resolve h is too small, and walks to them are too rare to be seen. Their true part
- * is at most what it is with h/u0 of the nearest end towards x that is resolved. */
+/* A path leaves its end within about (2Q'')^(-1/2), 1/|F'| where F is steep. Of ends whose paths
+ * the times do not resolve h is too small, and walks to them are too rare to be seen. Their true
+ * part is at most what it is with h/u0 of the nearest end towards x that is resolved. */
 static hb_status paths_is_resolved(hb_context *context, const hb_walk_problem *shared,
                                    const hb_action_paths *l, int *yes)
 {
@@ -579,15 +579,15 @@ static hb_status paths_is_seen(hb_context *context, const hb_walk_problem *share
     for (int k = 0; k < FINE; k++) top = fmax(top, log_start[k] + fine_value(l->log_target, k));
     for (int j = 2; j + 2 < ENDS; j++) {
         const hb_gaussian gaussian = {.mean = l->end + j, .variance = &variance};
-        const double share = l->log_target[j] - top;
+        const double fraction = l->log_target[j] - top;
         double log_value, unused, sum = 0;
         hb_initial_average(shared->problem, &gaussian, work, &log_value, &unused);
         for (int k = (j - 2) * HB_ACTION_FINE; k <= (j + 2) * HB_ACTION_FINE; k++) {
             const double gap = y[k] - l->end[j];
-            sum += piece * exp(share + log_start[k] - 0.5 * gap * gap / variance);
+            sum += piece * exp(fraction + log_start[k] - 0.5 * gap * gap / variance);
         }
-        all += exp(share + log_value);
-        error += fabs(sum / sqrt(2 * M_PI * variance) - exp(share + log_value));
+        all += exp(fraction + log_value);
+        error += fabs(sum / sqrt(2 * M_PI * variance) - exp(fraction + log_value));
     }
     hb_release(context, work);
     *yes &= all > 0 && error < UNRESOLVED * all;

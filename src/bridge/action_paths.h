@@ -32,7 +32,7 @@ typedef struct hb_action_paths {
     /* int of the potentials above; int m'^2/4 and, with the next path, int m_j' m_(j+1)'/4 */
     double potential[HB_ACTION_ENDS], potential_rise[HB_ACTION_ENDS];
     double speed[HB_ACTION_ENDS], speed_next[HB_ACTION_ENDS];
-    /* int k' m'/2: of a way, of k with the next m, of the next k with m */
+    /* int k' m'/2: of a path, of k with the next m, of the next k with m */
     double turn[HB_ACTION_ENDS], turn_up[HB_ACTION_ENDS], turn_down[HB_ACTION_ENDS];
     double drift;                                         /* F(x) */
     double density[HB_ACTION_CELLS * HB_ACTION_FINE + 1]; /* of ends, linear in between */
@@ -54,8 +54,8 @@ hb_status hb_action_paths_find(hb_context *context, const hb_walk_problem *share
 hb_status hb_action_paths_aim(hb_context *context, const hb_walk_problem *shared,
                               hb_action_paths *paths, const double *c);
 
-/* An end for a uniform number: its cell, its share of the next way, and the density there. */
-double hb_action_end(const hb_action_paths *paths, double uniform, size_t *cell, double *share,
+/* An end for a uniform number: its cell, its fraction of the next path, and the density there. */
+double hb_action_end(const hb_action_paths *paths, double uniform, size_t *cell, double *fraction,
                      double *density);
 
 #endif

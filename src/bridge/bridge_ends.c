@@ -190,7 +190,7 @@ static hb_status has_light_tails(hb_context *context, const hb_walk_problem *sha
     return status;
 }
 
-/* ---- the potential beside the way ---- */
+/* ---- the potential beside the path ---- */
 
 static hb_status has_mild_potential(hb_context *context, const hb_walk_problem *shared,
                                     const double *x0, const double *guide, int *yes)

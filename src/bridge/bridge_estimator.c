@@ -29,21 +29,21 @@ static const double WALK_COST = 0.25, POINT_COST = 0.08;
 
 struct hb_bridges {
     hb_workspace work;
-    double *seen;                        // (MOST_POINTS + 2, together, d): x, the comb, y
+    double *seen;                        // (MOST_POINTS + 2, together, d): x, the set of times, y
     double *time;                        // (MOST_POINTS + 2, together)
     double *values;                      // (rows, 1 + d): Q and its gradient, or F
     double *normals;                     // (rows, d)
-    double *uniforms, *combs;            // (together): when it is looked at; how often
+    double *uniforms, *repeats;          // (together): when it is looked at; how often
     double *log_end, *end_slope, *end_F; // (together), (together, d) each
     double *log_weight;                  // (together)
     double *sum, *slope;                 // (together), (together, d): X_0 and its derivative
     double *line;                        // (rows, d)
-    double *more;                        // (rows, d): points of further combs
+    double *more;                        // (rows, d): points of further times
     double *more_time;                   // (rows)
     double *more_sum, *more_slope;       // (HB_BRIDGE_REPEATS + 1), (HB_BRIDGE_REPEATS + 1, d)
     double *scratch;                     // (HB_BRIDGE_REPEATS + 4, d)
-    size_t *waiting;                     // (together): walks whose combs are in `more`
-    double share[HB_WALK_BLOCK];         /* of a step towards the end; and its deviation */
+    size_t *waiting;                     // (together): walks whose sets of times are in `more`
+    double fraction[HB_WALK_BLOCK];      /* of a step towards the end; and its deviation */
     double deviation[HB_WALK_BLOCK];
     size_t rows;
     double V0;                       /* V(x) */
@@ -65,7 +65,7 @@ hb_status hb_bridges_create(hb_walk_block *b)
     return HB_WORKSPACE(
         b->context, &m->work, HB_ARRAY(m->seen, (MOST_POINTS + 2) * n * d),
         HB_ARRAY(m->time, (MOST_POINTS + 2) * n), HB_ARRAY(m->values, rows * (1 + d)),
-        HB_ARRAY(m->normals, rows * d), HB_ARRAY(m->uniforms, n), HB_ARRAY(m->combs, n),
+        HB_ARRAY(m->normals, rows * d), HB_ARRAY(m->uniforms, n), HB_ARRAY(m->repeats, n),
         HB_ARRAY(m->log_end, n), HB_ARRAY(m->end_slope, n * d), HB_ARRAY(m->end_F, n * d),
         HB_ARRAY(m->log_weight, n), HB_ARRAY(m->sum, n), HB_ARRAY(m->slope, n * d),
         HB_ARRAY(m->line, rows * d), HB_ARRAY(m->more, rows * d), HB_ARRAY(m->more_time, rows),
@@ -82,7 +82,7 @@ void hb_bridges_destroy(hb_walk_block *b)
     hb_release(b->context, b->bridges);
 }
 
-/* Points on the way to an end must not miss a narrow part of the drift. */
+/* Points on the path to an end must not miss a narrow part of the drift. */
 static int knows_potential(const hb_walk_block *b)
 {
     return hb_gauge_formula_has_potential(b->shared.gauge, NARROW * sqrt(2 * b->shared.tau));
@@ -125,7 +125,7 @@ static void bridge_draw_ends(hb_walk_block *b, const double *x0, size_t offset, 
     hb_bridge_normals(b, USE_END, offset, n, d, y);
     for (size_t k = 0; k < d; k++) volume += log(root / m->root[k]);
     for (size_t i = 0; i < n; i++) {
-        const int plain = m->combs[i] < PLAIN;
+        const int plain = m->repeats[i] < PLAIN;
         double plain2 = 0, fit2 = 0;
         for (size_t k = 0; k < d; k++) {
             double *to = y + i * d + k;
@@ -135,7 +135,7 @@ static void bridge_draw_ends(hb_walk_block *b, const double *x0, size_t offset, 
             fit2 += gap * gap;
         }
         m->log_weight[i] = bridge_log_share(0.5 * (plain2 / wide - fit2) + volume);
-        m->combs[i] = plain ? m->combs[i] / PLAIN : (m->combs[i] - PLAIN) / (1 - PLAIN);
+        m->repeats[i] = plain ? m->repeats[i] / PLAIN : (m->repeats[i] - PLAIN) / (1 - PLAIN);
     }
 }
 
@@ -184,7 +184,7 @@ static hb_status bridge_weigh_ends(hb_walk_block *b, const double *x0, size_t of
 
 /* ---- the potential without a formula ---- */
 
-/* Pairs of points on the way from x to y. */
+/* Pairs of points on the path from x to y. */
 static size_t pairs_of(const hb_walk_plan *plan)
 {
     return plan->points > 4 ? (size_t)plan->points / 4 : 1;
@@ -226,7 +226,7 @@ static hb_status bridge_add_lines(hb_walk_block *b, const double *x0, size_t n, 
     return HB_OK;
 }
 
-/* ---- the first comb ---- */
+/* ---- the first set of times ---- */
 
 /* How much a derivative by B_s counts for one by x. */
 static double pull_at(const struct hb_bridges *m, size_t k, double part)
@@ -234,7 +234,7 @@ static double pull_at(const struct hb_bridges *m, size_t k, double part)
     return 1 - part * (1 - m->pull[k]);
 }
 
-/* Walk i of a row of the comb: place and time are those before it, of all walks. */
+/* Walk i of a row of the set of times: place and time are those before it, of all walks. */
 static void bridge_step(hb_walk_block *b, size_t n, size_t row, const double *y)
 {
     struct hb_bridges *m = b->bridges;
@@ -246,17 +246,17 @@ static void bridge_step(hb_walk_block *b, size_t n, size_t row, const double *y)
     double *to = m->seen + row * together * d;
     for (size_t i = 0; i < n; i++) {
         now[i] = ((double)(row - 1) + m->uniforms[i]) * h;
-        m->share[i] = (now[i] - before[i]) / (T - before[i]);
-        m->deviation[i] = sqrt(2 * m->share[i] * (T - now[i]));
+        m->fraction[i] = (now[i] - before[i]) / (T - before[i]);
+        m->deviation[i] = sqrt(2 * m->fraction[i] * (T - now[i]));
     }
     if (d == 1) {
         for (size_t i = 0; i < n; i++)
-            to[i] = from[i] + m->share[i] * (y[i] - from[i]) + m->deviation[i] * m->normals[i];
+            to[i] = from[i] + m->fraction[i] * (y[i] - from[i]) + m->deviation[i] * m->normals[i];
         return;
     }
     for (size_t i = 0; i < n; i++)
         for (size_t k = i * d; k < (i + 1) * d; k++)
-            to[k] = from[k] + m->share[i] * (y[k] - from[k]) + m->deviation[i] * m->normals[k];
+            to[k] = from[k] + m->fraction[i] * (y[k] - from[k]) + m->deviation[i] * m->normals[k];
 }
 
 static void bridge_add_row(hb_walk_block *b, size_t n, size_t row)
@@ -273,8 +273,8 @@ static void bridge_add_row(hb_walk_block *b, size_t n, size_t row)
     }
 }
 
-static hb_status first_comb(hb_walk_block *b, const double *x0, size_t offset, size_t n,
-                            const double *y)
+static hb_status first_times(hb_walk_block *b, const double *x0, size_t offset, size_t n,
+                             const double *y)
 {
     struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d;
@@ -291,7 +291,7 @@ static hb_status first_comb(hb_walk_block *b, const double *x0, size_t offset, s
     return HB_OK;
 }
 
-/* ---- further combs on the same bridge ---- */
+/* ---- further times on the same bridge ---- */
 
 /* The times and places that one walk is seen at, rising. */
 typedef struct sights {
@@ -320,11 +320,11 @@ static void bridge_look(size_t d, double t, const double *normals, sights *s, do
     while (j > 1 && s->time[j - 1] > t) j--;
     if (j == s->n) j--; /* t is the end but for rounding */
     const double before = s->time[j - 1], after = s->time[j], wide = after - before;
-    const double share = wide > 0 ? (t - before) / wide : 0;
-    const double root = sqrt(fmax(2 * share * (after - t), 0));
+    const double fraction = wide > 0 ? (t - before) / wide : 0;
+    const double root = sqrt(fmax(2 * fraction * (after - t), 0));
     for (size_t k = 0; k < d; k++)
-        to[k] =
-            s->place[j - 1][k] + share * (s->place[j][k] - s->place[j - 1][k]) + root * normals[k];
+        to[k] = s->place[j - 1][k] + fraction * (s->place[j][k] - s->place[j - 1][k]) +
+                root * normals[k];
     memmove(s->time + j + 1, s->time + j, (s->n - j) * sizeof *s->time);
     memmove((void *)(s->place + j + 1), (const void *)(s->place + j),
             (s->n - j) * sizeof *s->place);
@@ -333,8 +333,8 @@ static void bridge_look(size_t d, double t, const double *normals, sights *s, do
     s->n++;
 }
 
-/* The points of all further combs of walk i into rows `at` .. of m->more. */
-static void place_more(hb_walk_block *b, size_t offset, size_t i, size_t combs, const double *y,
+/* The points of all further times of walk i into rows `at` .. of m->more. */
+static void place_more(hb_walk_block *b, size_t offset, size_t i, size_t repeats, const double *y,
                        size_t at)
 {
     struct hb_bridges *m = b->bridges;
@@ -342,7 +342,7 @@ static void place_more(hb_walk_block *b, size_t offset, size_t i, size_t combs, 
     const double h = b->shared.tau / (double)M;
     sights s;
     look_back(b, i, y, &s);
-    for (size_t c = 0; c < combs; c++) {
+    for (size_t c = 0; c < repeats; c++) {
         double uniform;
         hb_bridge_uniforms(b, HB_BRIDGE_USES_MORE + c, offset + i, 1, &uniform);
         hb_bridge_normals(b, HB_BRIDGE_USES_MORE + c, offset + i, 1, M * d, m->normals);
@@ -353,54 +353,54 @@ static void place_more(hb_walk_block *b, size_t offset, size_t i, size_t combs, 
     }
 }
 
-/* The parts of V(y) - V(x) of all further combs of a walk. */
+/* The parts of V(y) - V(x) of all further times of a walk. */
 static hb_status more_lines(hb_walk_block *b, const double *x0, size_t offset, size_t i,
-                            size_t combs, const double *y)
+                            size_t repeats, const double *y)
 {
     struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d, pairs = pairs_of(b->plan), all = 2 * pairs;
     if (knows_potential(b)) return HB_OK;
-    for (size_t c = 0; c < combs; c++) {
+    for (size_t c = 0; c < repeats; c++) {
         double uniform;
         hb_bridge_uniforms(b, HB_BRIDGE_USES_MORE + c, offset + i, 1, &uniform);
         for (size_t j = 0; j < all; j++)
             place_on_line(d, x0, y + i * d, line_place(j, pairs, uniform),
                           m->line + (c * all + j) * d);
     }
-    /* into normals: values has the combs */
-    HB_TRY(hb_gauge_formula_drift(b->context, b->shared.gauge, combs * all, m->line, m->normals));
-    for (size_t c = 0; c < combs; c++)
+    /* into normals: values has the sets of times */
+    HB_TRY(hb_gauge_formula_drift(b->context, b->shared.gauge, repeats * all, m->line, m->normals));
+    for (size_t c = 0; c < repeats; c++)
         for (size_t j = 0; j < all; j++)
             m->more_sum[1 + c] +=
                 line_part(d, x0, y + i * d, m->normals + (c * all + j) * d, pairs);
     return HB_OK;
 }
 
-/* One walk with further combs, whose values are in rows `at` .. of m->values. */
+/* One walk with further times, whose values are in rows `at` .. of m->values. */
 static hb_status finish_more(hb_walk_block *b, const double *x0, size_t offset, size_t i,
-                             size_t combs, const double *y, size_t at)
+                             size_t repeats, const double *y, size_t at)
 {
     struct hb_bridges *m = b->bridges;
     const size_t d = b->shared.d, M = (size_t)b->plan->points;
     const double h = b->shared.tau / (double)M;
     double *X = m->more_sum, *dX = m->more_slope, *slope = m->scratch;
-    memset(X, 0, (combs + 1) * sizeof *X);
-    memset(dX, 0, (combs + 1) * d * sizeof *dX);
+    memset(X, 0, (repeats + 1) * sizeof *X);
+    memset(dX, 0, (repeats + 1) * d * sizeof *dX);
     X[0] = m->sum[i];
     memcpy(dX, m->slope + i * d, d * sizeof *dX);
-    HB_TRY(more_lines(b, x0, offset, i, combs, y));
-    for (size_t c = 1; c <= combs; c++)
+    HB_TRY(more_lines(b, x0, offset, i, repeats, y));
+    for (size_t c = 1; c <= repeats; c++)
         for (size_t k = 0; k < M; k++, at++) {
             const double *row = m->values + at * (1 + d), part = m->more_time[at] / b->shared.tau;
             X[c] += h * row[0];
             for (size_t j = 0; j < d; j++) dX[c * d + j] += h * pull_at(m, j, part) * row[1 + j];
         }
-    const double value = hb_bridge_series(d, combs, X, dX, b->plan->repeat, slope, slope + d);
+    const double value = hb_bridge_series(d, repeats, X, dX, b->plan->repeat, slope, slope + d);
     hb_bridge_store(b, offset + i, m->log_weight[i] - m->sum[i], value, slope);
     return HB_OK;
 }
 
-/* The walks first .. of those that have further combs, as many as fit; returns how many. */
+/* The walks first .. of those that have further times, as many as fit; returns how many. */
 static size_t bridge_gather(hb_walk_block *b, size_t offset, size_t n, const double *y,
                             size_t *next, size_t *rows)
 {
@@ -408,17 +408,17 @@ static size_t bridge_gather(hb_walk_block *b, size_t offset, size_t n, const dou
     size_t found = 0;
     *rows = 0;
     for (; *next < n; ++*next) {
-        const size_t combs = (size_t)m->combs[*next], need = combs * (size_t)b->plan->points;
-        if (combs == 0) continue;
+        const size_t repeats = (size_t)m->repeats[*next], need = repeats * (size_t)b->plan->points;
+        if (repeats == 0) continue;
         if (*rows + need > m->rows) break;
-        place_more(b, offset, *next, combs, y, *rows);
+        place_more(b, offset, *next, repeats, y, *rows);
         m->waiting[found++] = *next;
         *rows += need;
     }
     return found;
 }
 
-static hb_status further_combs(hb_walk_block *b, const double *x0, size_t offset, size_t n,
+static hb_status further_times(hb_walk_block *b, const double *x0, size_t offset, size_t n,
                                const double *y)
 {
     struct hb_bridges *m = b->bridges;
@@ -427,9 +427,9 @@ static hb_status further_combs(hb_walk_block *b, const double *x0, size_t offset
         size_t at = 0;
         HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, rows, m->more, m->values));
         for (size_t k = 0; k < found; k++) {
-            const size_t i = m->waiting[k], combs = (size_t)m->combs[i];
-            HB_TRY(finish_more(b, x0, offset, i, combs, y, at));
-            at += combs * (size_t)b->plan->points;
+            const size_t i = m->waiting[k], repeats = (size_t)m->repeats[i];
+            HB_TRY(finish_more(b, x0, offset, i, repeats, y, at));
+            at += repeats * (size_t)b->plan->points;
         }
     }
     return HB_OK;
@@ -442,7 +442,7 @@ static hb_status bridge_run(hb_walk_block *b, const double *x0, size_t offset, s
     const size_t d = b->shared.d;
     double *y = m->seen + (MOST_POINTS + 1) * b->together * d;
     HB_TRY(bridge_prepare(b, x0));
-    hb_bridge_uniforms(b, USE_END, offset, n, m->combs);
+    hb_bridge_uniforms(b, USE_END, offset, n, m->repeats);
     if (b->shared.place)
         bridge_place_ends(b, x0, n, y);
     else
@@ -450,16 +450,16 @@ static hb_status bridge_run(hb_walk_block *b, const double *x0, size_t offset, s
     HB_TRY(bridge_weigh_ends(b, x0, offset, n, y));
     memset(m->sum, 0, n * sizeof *m->sum);
     memset(m->slope, 0, n * d * sizeof *m->slope);
-    HB_TRY(first_comb(b, x0, offset, n, y));
+    HB_TRY(first_times(b, x0, offset, n, y));
     HB_TRY(bridge_add_lines(b, x0, n, y));
     for (size_t i = 0; i < n; i++) {
-        m->combs[i] = (double)hb_bridge_repeats(m->combs[i], b->plan->repeat);
-        if (m->combs[i] > 0) continue;
+        m->repeats[i] = (double)hb_bridge_repeats(m->repeats[i], b->plan->repeat);
+        if (m->repeats[i] > 0) continue;
         for (size_t k = i * d; k < (i + 1) * d; k++) m->slope[k] = -m->slope[k];
         hb_bridge_store(b, offset + i, m->log_weight[i] - m->sum[i], 1, m->slope + i * d);
     }
     *steps += (double)n * (WALK_COST + POINT_COST * b->plan->points);
-    return further_combs(b, x0, offset, n, y);
+    return further_times(b, x0, offset, n, y);
 }
 
 const double *hb_bridge_ends(const hb_walk_block *b)

@@ -1,12 +1,12 @@
-/* bridge/bridge_series.h: what marches share: how often a path is looked at, places between those
- * that are known, and the power series that makes e^{-int Q} out of combs. */
+/* bridge/bridge_series.h: what bridge estimators share: how often a path is looked at, places
+ * between those that are known, and the power series that makes e^{-int Q} out of sets of times. */
 #ifndef HB_BRIDGE_BRIDGE_SERIES_H
 #define HB_BRIDGE_BRIDGE_SERIES_H
 
 #include "bridge/walk_ops.h"
 
 enum { HB_BRIDGE_REPEATS = 24 };   /* 0.22^24 < 2^-52: there are no more */
-enum { HB_BRIDGE_USES_MORE = 32 }; /* of draws; then one for each further comb */
+enum { HB_BRIDGE_USES_MORE = 32 }; /* of draws; then one for each further set of times */
 
 /* ---- draws: numbers of the walk, in a stream for each use ---- */
 
@@ -15,7 +15,7 @@ void hb_bridge_normals(const hb_walk_block *b, uint64_t use, size_t walk, size_t
                        double *out);
 void hb_bridge_uniforms(const hb_walk_block *b, uint64_t use, size_t walk, size_t n, double *out);
 
-/* Further combs of a walk: again^k of all have k or more. */
+/* Further sets of times of a walk: repeat^k of all have k or more. */
 size_t hb_bridge_repeats(double uniform, double again);
 
 /* ---- e^{-int Q} ---- */

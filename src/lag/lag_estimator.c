@@ -3,7 +3,7 @@
  *
  * lag_frame.c has the formula, which is exact; lag_pilot.c chooses a lag, a rule for the integral
  * over it and the step of the trajectories. Round k makes trajectories k N .. k N + N-1 in BATCHES
- * batches; a batch gives each point one value of u and of grad u, one unit of the tally. A
+ * batches; a batch gives each point one value of u and of grad u, one unit of the accumulator. A
  * trajectory is made and looked at by the same task, and forgotten. The stationary density
  * (lag_stationary.c) is the same with several ends, over which each trajectory is averaged.
  * A number to reproduce: f = (p, 0), noise 1 on p, from N(0, 1): at t = 1 the density at 0 is that
@@ -89,12 +89,12 @@ static void count_batch(const lag_estimator *p, const bench *b, size_t from, dou
                         double *lost)
 {
     const size_t d = p->task.d, width = hb_lag_row(d);
-    const double share = 1 / (double)p->batch_size;
+    const double fraction = 1 / (double)p->batch_size;
     memset(units, 0, p->task.n * width * sizeof *units);
     *lost = 0;
     for (size_t k = from; k < from + p->batch_size; k++) {
         if (hb_lag_path_is_lost(&b->paths, p->times.n_times, k)) {
-            *lost += share;
+            *lost += fraction;
             continue;
         }
         for (size_t i = 0; i < p->task.n; i++)
@@ -103,7 +103,7 @@ static void count_batch(const lag_estimator *p, const bench *b, size_t from, dou
                                &b->paths, k, p->choices[i].rule, p->task.gain, p->log_scale[i],
                                units + i * width, b->row);
     }
-    for (size_t k = 0; k < p->task.n * width; k++) units[k] *= share;
+    for (size_t k = 0; k < p->task.n * width; k++) units[k] *= fraction;
 }
 
 static hb_status lag_make_group(void *user, size_t index, int thread)
@@ -124,7 +124,7 @@ static hb_status lag_make_group(void *user, size_t index, int thread)
     return HB_OK;
 }
 
-/* The units of the part into the tallies, point by point. */
+/* The units of the part into the accumulators, point by point. */
 static void add_units(const lag_estimator *p, double *accumulators)
 {
     const size_t d = p->task.d, width = hb_lag_row(d), size = hb_accumulator_size((int)d);
@@ -316,7 +316,7 @@ static hb_status make_benches(lag_estimator *p)
 }
 
 /* A round of the pilot's seed, by the first half of the ends and by the second. What differs by
- * more than CALM errors is claimed. */
+ * more than CALM errors is reported. */
 static void judge_halves(lag_estimator *p, const double *first, const double *second)
 {
     const size_t n = p->task.n, d = p->task.d, width = hb_lag_row(d), m = p->in_part;

@@ -87,7 +87,7 @@ static hb_status lag_frame_model(builder *b, size_t n, const double *phi, double
     return HB_OK;
 }
 
-/* phi at the nodes of the gap, from phi0; 0 in *fits when it does not settle. */
+/* phi at the nodes of the gap, from phi0; 0 in *fits when it does not converge. */
 static hb_status lag_frame_follow(builder *b, double h, int *fits)
 {
     const size_t d = b->d;
@@ -113,8 +113,8 @@ static hb_status lag_frame_follow(builder *b, double h, int *fits)
     return HB_OK;
 }
 
-/* S += share (Phi P G)(Phi P G)'. */
-static void add_spread(builder *b, double share, const double *P)
+/* S += fraction (Phi P G)(Phi P G)'. */
+static void add_spread(builder *b, double fraction, const double *P)
 {
     const size_t d = b->d, m = b->m;
     double *PG = b->PG;
@@ -127,7 +127,7 @@ static void add_spread(builder *b, double share, const double *P)
         }
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j <= i; j++) {
-            const double entry = share * hb_dot(m, PG + i * m, PG + j * m);
+            const double entry = fraction * hb_dot(m, PG + i * m, PG + j * m);
             b->S[i * d + j] += entry;
             if (i != j) b->S[j * d + i] += entry;
         }
@@ -329,10 +329,10 @@ static void add_value(const hb_lag_frame *f, size_t j, double a, const double *s
 {
     const size_t d = f->d;
     for (size_t rule = 0; rule < HB_LAG_RULES; rule++) {
-        const double share = j == 0 ? 1 : 0.5 * f->lag * WEIGHTS[rule][(j - 1) % HALF_NODES];
-        if (share == 0) continue;
-        out->a[rule] += share * a;
-        hb_axpy(d, share, slope, out->b + rule * d);
+        const double fraction = j == 0 ? 1 : 0.5 * f->lag * WEIGHTS[rule][(j - 1) % HALF_NODES];
+        if (fraction == 0) continue;
+        out->a[rule] += fraction * a;
+        hb_axpy(d, fraction, slope, out->b + rule * d);
     }
 }
 
@@ -376,7 +376,7 @@ void hb_lag_value_of(const hb_lag_frame *f, const double *const *y, const double
  * so the mean of |q.w| at each lag bounds the correction, and that of |L'^-1 (q - w (q.w))| its
  * gradient. */
 static hb_status add_lag(hb_context *context, const hb_problem *problem, double t,
-                         const hb_lag_frame *f, size_t j, double share, const double *normals,
+                         const hb_lag_frame *f, size_t j, double fraction, const double *normals,
                          double *rest, double *work)
 {
     const size_t d = f->d, dd = d * d;
@@ -395,7 +395,7 @@ static hb_status add_lag(hb_context *context, const hb_problem *problem, double 
         for (size_t i = 0; i < d; i++)
             F[i] += hb_dot(d, f->jacobian + (j * d + i) * d, g) - f->drift[j * d + i];
         lag_frame_multiply(d, f->white + j * dd, F, q);
-        const double along = hb_dot(d, q, w), part = share / fabs(determinant) / TRIALS;
+        const double along = hb_dot(d, q, w), part = fraction / fabs(determinant) / TRIALS;
         for (size_t i = 0; i < d; i++) q[i] -= along * w[i];
         hb_solve_upper(d, f->root + j * dd, 1, q);
         rest[0] += part * fabs(along);
@@ -414,9 +414,9 @@ hb_status hb_lag_correction(hb_context *context, const hb_problem *problem, doub
     hb_status status = hb_random_normal(context, 1, HB_STREAM_UNSEEN, 0, TRIALS * d, normals);
     memset(rest, 0, (1 + d) * sizeof *rest);
     for (size_t j = 1; j < HB_LAG_NODES && status == HB_OK; j++) {
-        const double share = 0.5 * frame->lag * WEIGHTS[0][(j - 1) % HALF_NODES];
+        const double fraction = 0.5 * frame->lag * WEIGHTS[0][(j - 1) % HALF_NODES];
         status = add_lag(context, problem, fmax(end - frame->lag * hb_lag_parts[j], 0), frame, j,
-                         share, normals, rest, normals + TRIALS * d);
+                         fraction, normals, rest, normals + TRIALS * d);
     }
     for (size_t i = 0; i < d; i++) rest[1 + i] += rest[0] * fabs(frame->start[1 + i]);
     for (size_t i = 0; i <= d; i++)

@@ -194,7 +194,7 @@ static double try_lag(const pilot *p, const hb_lag_frame *frame, size_t lag, dou
 }
 
 /* The same lag with the mean over the start. Where too few paths show the correction, its bound
- * must be small, and is claimed. */
+ * must be small, and is reported. */
 static hb_status try_start(const pilot *p, hb_context *alone, hb_lag_frame *frame, size_t lag,
                            double effective, double *scratch, double *best, hb_lag_choice *out)
 {

@@ -25,7 +25,7 @@ typedef struct hb_lag_choice {
     double lag;
     int rule;
     int from_start; /* see lag_frame.h */
-    int unseen;   /* then: too few paths show the correction; hb_lag_correction is to be claimed */
+    int unseen;   /* then: too few paths show the correction; hb_lag_correction is to be reported */
     int found;    /* 0: no lag has a frame */
     int singular; /* then: because the noise does not reach every direction */
     double log_scale; /* ln of the mean */

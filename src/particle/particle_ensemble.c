@@ -1,6 +1,6 @@
-/* A swarm: trajectories are made batch by batch, on any thread, then sorted time by time into cell
- * lists. Both are tasks by index, so the number of threads changes no bit. A trajectory is lost
- * when it, or its drift, is not finite at one of the times. */
+/* An ensemble: trajectories are made batch by batch, on any thread, then sorted time by time into
+ * cell lists. Both are tasks by index, so the number of threads changes no bit. A trajectory is
+ * lost when it, or its drift, is not finite at one of the times. */
 #include "particle/particle_ensemble.h"
 #include "base/context.h"
 #include "base/team_tasks.h"

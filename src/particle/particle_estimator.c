@@ -4,9 +4,9 @@
  * At creation a pilot chooses a kernel for each point and the step of the trajectories
  * (particle_pilot.c). Round k then makes trajectories k N .. k N + N-1 at the times that the chosen
  * kernels look at, in 128 batches; each batch gives each point one value of u and of grad u, which
- * the tally counts as one unit, so that snapshots of one trajectory, and kernels that overlap, need
- * no further care. The round goes in parts that fit in memory and is forgotten. docs/particles.md
- * derives everything.
+ * the accumulator counts as one unit, so that snapshots of one trajectory, and kernels that
+ * overlap, need no further care. The round goes in parts that fit in memory and is forgotten.
+ * docs/particles.md derives everything.
  * Must reproduce: Brownian motion from a point has u = (4 pi tau)^(-d/2) at that point, without
  * error. */
 #include "particle/particle_estimator.h"
@@ -92,7 +92,7 @@ static hb_status particles_add_point(void *user, size_t i, int thread)
     return HB_OK;
 }
 
-/* What is claimed beside the spread, of so many trajectories, at the points that are wanted. */
+/* What is reported beside the spread, of so many trajectories, at the points that are wanted. */
 static void know_errors(particles *p, double made, const unsigned char *wanted)
 {
     const double part = sqrt(p->task.asked / fmax(made, p->task.asked));
@@ -128,8 +128,8 @@ static hb_status particles_round_of(void *self, uint64_t k, const unsigned char 
     return HB_OK;
 }
 
-/* Trajectories in a batch of the watch, a quarter as many: as many batches as a round has, so that
- * the index of a tail is told from as many units. */
+/* Trajectories in a batch of the diagnostic sample, a quarter as many: as many batches as a round
+ * has, so that the index of a tail is told from as many units. */
 static size_t particles_diagnostic_batch(const particles *p)
 {
     return (p->batch_size + DIAGNOSTIC_PART - 1) / DIAGNOSTIC_PART;
@@ -188,7 +188,7 @@ double hb_nominal_samples(uint64_t samples)
     return nominal;
 }
 
-/* Of Heun's scheme in law: 2 for smooth drifts; a callback may have kinks. */
+/* Of Heun's scheme, weak: 2 for smooth drifts; a callback may have kinks. */
 static double weak_order(const hb_problem *problem)
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);

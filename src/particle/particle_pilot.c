@@ -5,12 +5,12 @@
  * the density and the errors e_k of the score. The rule with the least
  *     (e^2 + sum_k e_k^2/R) cost, R = sum_k 1/Var(X_k), cost = steps/points + particles looked at
  * wins; chance falls with the trajectories of the estimate, the difference between a rule in time
- * and its coarser partner (spread.c) does not. A flagged rule loses; a rule needs 3 + |A|
- * T nodes on the lag T. Trajectories with steps h and 2h and the same noise give the bias of h as a
- * third of the difference D. h is halved until (|D| + its error)/3 is below TOLERATED standard
- * errors of the estimate in root mean square, and below 3 of those at each point, or MOST_STEPS is
- * reached; what is left is a part of the reported errors, with D/(2^p - 1) where the drift kinks
- * (p = 3/2) or jumps (p = 1/2).
+ * and its coarser partner (spread.c) does not. A flagged rule loses; a rule needs 3 + |A| T nodes
+ * on the lag T. Trajectories with steps h and 2h and the same noise give the bias of h as a third
+ * of the difference D. h is halved until (|D| + its error)/3 is below TOLERATED standard errors of
+ * the estimate in root mean square, and below 3 of those at each point, or MOST_STEPS is reached;
+ * what is left is a part of the reported errors, with D/(2^p - 1) where the drift kinks (p = 3/2)
+ * or jumps (p = 1/2).
  * Must reproduce: a linear drift, whose steps are exact, needs no step. */
 #include "particle/particle_pilot.h"
 #include "base/context.h"
@@ -32,8 +32,8 @@ static const double TOLERATED = 0.2;
 static const double SIGNIFICANT = 2.5, MOST_RULE_ERROR = 0.05;
 static const double HOPELESS = 16; /* times more steps than MOST_STEPS */
 static const double UNSEEN =
-    0.05; /* bias of the step that is claimed where the pilot saw nothing */
-static const double FLAGGED = 1e12; /* factor on the merit of a rule whose error is in doubt */
+    0.05; /* bias of the step that is reported where the pilot saw nothing */
+static const double FLAGGED = 1e12; /* factor on the merit of a rule whose error is flagged */
 
 /* 16, less when there are many points, whose kernels take most of the time, or memory is short. */
 size_t hb_pilot_batch(const hb_particle_task *task, size_t n_times)
@@ -41,8 +41,9 @@ size_t hb_pilot_batch(const hb_particle_task *task, size_t n_times)
     size_t batch = PILOT_DOUBLES / (HB_PILOT_BATCHES * n_times * task->dim);
     if (batch > 2048 / task->n) batch = 2048 / task->n;
     batch = batch < 4 ? 4 : batch > 16 ? 16 : batch;
-    const size_t share = task->given.n_paths / 8 / HB_PILOT_BATCHES; // of the user's trajectories
-    if (task->given.n_paths > 0 && batch > share) batch = share > 1 ? share : 1;
+    const size_t fraction =
+        task->given.n_paths / 8 / HB_PILOT_BATCHES; // of the user's trajectories
+    if (task->given.n_paths > 0 && batch > fraction) batch = fraction > 1 ? fraction : 1;
     return batch;
 }
 

@@ -124,7 +124,7 @@ hb_status hb_rule_lag_given(hb_context *context, const double *s, size_t last, c
 /* ---- the ball
  * ------------------------------------------------------------------------------------ */
 
-/* The m-point Gauss rule of the discrete law (x, p)[FINE], by Stieltjes' procedure. */
+/* The m-point Gauss rule of the discrete distribution (x, p)[FINE], by Stieltjes' procedure. */
 static hb_status gauss_of_law(hb_context *context, const double *x, const double *p, int m,
                               double *nodes, double *weights)
 {

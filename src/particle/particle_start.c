@@ -8,7 +8,7 @@
  * (the second by parts), with eta normal, in pairs eta and -eta. The node keeps L^-1 and L^-1 E:
  * places and gradients go through solutions of triangular systems. Such a kernel has no correction:
  * with |f| <= rest within three widths w = sqrt(2 tau) it would be about rest w of the density and
- * rest of the score at most, which the pilot weighs and the estimate claims.
+ * rest of the score at most, which the pilot weighs and the estimate reports.
  * Must reproduce: u0 = N(0,1), F = 0, tau -> 0 at x = 0: u0 itself, 0.39894. */
 #include "base/context.h"
 #include "base/linear_algebra.h"

@@ -116,13 +116,13 @@ static double sums_nearest(const visitor *v)
 /* P(m/2, z), the regularised lower incomplete gamma function, by its recurrence from 1/2 or 1. */
 static double gamma_share(int m, double z)
 {
-    double a = m % 2 ? 0.5 : 1, share = m % 2 ? erf(sqrt(z)) : -expm1(-z);
+    double a = m % 2 ? 0.5 : 1, fraction = m % 2 ? erf(sqrt(z)) : -expm1(-z);
     double term = exp(-z) * (m % 2 ? sqrt(z) / tgamma(1.5) : z); // z^a e^-z/Gamma(a+1)
     for (; a < 0.5 * m; a++) {
-        share -= term;
+        fraction -= term;
         term *= z / (a + 1);
     }
-    return share;
+    return fraction;
 }
 
 /* r^-D S_m, S_m = 2 pi^(m/2)/Gamma(m/2), in the scaled units. */
@@ -186,14 +186,14 @@ static void add_ball_correction(void *user, hb_cell_run run)
         const double y2 = ball_place(v, v->list->x + i * d), Q = v->node->R2 - y2;
         if (!(Q > 0)) continue;
         rest_of_isotropic(v, i);
-        const double share = phi0 * exp(-y2 / (4 * th)) * gamma_share(m, Q / (4 * th));
-        const double G = share - factor * pow(Q, 0.5 * m);
+        const double fraction = phi0 * exp(-y2 / (4 * th)) * gamma_share(m, Q / (4 * th));
+        const double G = fraction - factor * pow(Q, 0.5 * m);
         double along = 0;
         for (size_t k = 0; k < d; k++) along += v->f[k] * v->eta[k];
         const size_t unit = v->list->owner[i];
         v->a[unit] -= scale * along * G;
         for (size_t k = 0; k < d; k++)
-            v->v[unit * d + k] += scale * (v->f[k] * G - along * share / (2 * th) * v->eta[k]);
+            v->v[unit * d + k] += scale * (v->f[k] * G - along * fraction / (2 * th) * v->eta[k]);
     }
 }
 

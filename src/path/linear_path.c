@@ -170,8 +170,8 @@ static hb_status panel_sample(linear_path *w, double s, double h)
                                 w->timeless ? NULL : w->A, w->rate);
 }
 
-/* The lower triangle of C += share (P G)(P G)'; P NULL: the identity. */
-static void add_noise(linear_path *w, double share, const double *P, const double *G, double *C)
+/* The lower triangle of C += fraction (P G)(P G)'; P NULL: the identity. */
+static void add_noise(linear_path *w, double fraction, const double *P, const double *G, double *C)
 {
     const size_t d = w->d, m = w->m;
     double *PG = w->PG, *turned = PG + d * m; // (d, m), (m, d)
@@ -181,7 +181,7 @@ static void add_noise(linear_path *w, double share, const double *P, const doubl
         if (P[k] != 0) hb_axpy(m, P[k], G + k % d * m, PG + k / d * m);
     for (size_t k = 0; k < d * m; k++) turned[k % m * d + k / m] = PG[k];
     for (size_t k = 0; k < d * m; k++)
-        if (PG[k] != 0) hb_axpy(k / m + 1, share * PG[k], turned + k % m * d, C + k / m * d);
+        if (PG[k] != 0) hb_axpy(k / m + 1, fraction * PG[k], turned + k % m * d, C + k / m * d);
 }
 
 static void panel_mirror(size_t d, double *C)
@@ -203,7 +203,7 @@ static hb_status panel_prepare(linear_path *w, int level, double h, panel_powers
     *too_long = !(size * h <= REACH);
     if (*too_long || (w->timeless && p->P)) return HB_OK;
     HB_TRY(make_powers(w, p));
-    hb_status status = (w->timeless ? taylor : picard)(w, h, p);
+    hb_status status = (w->timeless ? panel_taylor : panel_picard)(w, h, p);
     for (size_t j = 0; w->m == 0 && j < NODES && status == HB_OK; j++)
         status = panel_square(w->context, d, p->P + j * dd, p->PP + j * dd, w->work);
     return status;
@@ -222,17 +222,17 @@ static hb_status panel_frame(linear_path *w, int level, double s, double *out, i
     memcpy(E, p->E, dd * sizeof *E);
     memset(C, 0, (dd + d + 1) * sizeof *C);
     for (size_t j = 0; j < NODES; j++) {
-        const double share = h * w->weight[j], *P = p->P + j * dd;
+        const double fraction = h * w->weight[j], *P = p->P + j * dd;
         const double *A = w->A + (w->timeless ? 0 : j * dd), *f = w->f + j * d;
         if (w->m > 0)
-            add_noise(w, share, P, w->G + j * d * w->m, C);
+            add_noise(w, fraction, P, w->G + j * d * w->m, C);
         else
-            hb_axpy(dd, 2 * share * w->rate[j], p->PP + j * dd, C);
+            hb_axpy(dd, 2 * fraction * w->rate[j], p->PP + j * dd, C);
         for (size_t i = 0; i < d; i++) {
             double sum = 0;
             for (size_t k = 0; k < d; k++) sum += P[i * d + k] * f[k];
-            n[i] -= w->flow * share * sum;
-            *trace += share * A[i * d + i];
+            n[i] -= w->flow * fraction * sum;
+            *trace += fraction * A[i * d + i];
         }
     }
     if (w->m > 0) panel_mirror(d, C);
@@ -344,7 +344,7 @@ static hb_status add_panels(linear_path *w, double *whole)
     return HB_OK;
 }
 
-/* Nothing depends on t: the way in `parts` equal pieces; powers: (3 and more, d, d). */
+/* Nothing depends on t: the path in `parts` equal pieces; powers: (3 and more, d, d). */
 static hb_status constant_way(linear_path *w, int parts, double *panel, double *total,
                               double *scratch)
 {

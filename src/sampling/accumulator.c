@@ -24,9 +24,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Layout: units, lost, sum |a| of strays, sum a^3, sum a^4, sizes of a, sizes of b, the spread
- * (spread.h), then the differences of spread.c. The sizes of a are sum |a|, sum a^2 and
- * the largest |a|, rising; of b the same of its norm. */
+/* Layout: units, lost, sum |a| of outliers, sum a^3, sum a^4, sizes of a, sizes of b, the spread
+ * (spread.h), then the differences of spread.c. The sizes of a are sum |a|, sum a^2 and the largest
+ * |a|, rising; of b the same of its norm. */
 enum { ABSOLUTE, SQUARE, TOP, SIZES = TOP + HB_ACCUMULATOR_TOP };
 enum {
     UNITS,
@@ -52,14 +52,14 @@ static const double ENOUGH_EFFECTIVE = 1000, LEAST_FREEDOM = 30;
 static const double MOST_KNOWN = 0.1; /* of an error of ln u beside the spread */
 static const double MOST_BIAS = 0.05,
                     MOST_SLOPE = 0.2; /* of the density and of the score, relative */
-static const double ROUNDING = 1e-13; /* no relative error is claimed below this */
+static const double ROUNDING = 1e-13; /* no relative error is reported below this */
 
 size_t hb_accumulator_size(int dim)
 {
     return MEAN + hb_spread_size((size_t)dim) + hb_bias_size((size_t)dim);
 }
 
-/* Where a tally's differences begin. */
+/* Where a accumulator's differences begin. */
 static size_t bias_place(size_t d)
 {
     return MEAN + hb_spread_size(d);
@@ -163,7 +163,7 @@ static double tail_index(double units, const double *sizes, const hill *rule)
     return sum > 0 ? (k - 1) / sum * (1 + rule->errors / sqrt(k - 1)) : INFINITY;
 }
 
-/* The units that doubts look at, and how they are to those that are averaged. */
+/* The units that flags look at, and how they are to those that are averaged. */
 typedef struct witness {
     const double *sums;
     double n;     /* units that are averaged */
@@ -193,10 +193,10 @@ static double accumulator_effective(const witness *w, const double *sizes)
 static hb_flag flag_of_sizes(const witness *w, const double *sizes, const hill *rule)
 {
     const double units = w->sums[UNITS];
-    const double share = sizes[TOP + HB_ACCUMULATOR_TOP - 1] / sizes[ABSOLUTE];
+    const double fraction = sizes[TOP + HB_ACCUMULATOR_TOP - 1] / sizes[ABSOLUTE];
     if (!is_finite(sizes)) return HB_FLAG_HEAVY;
     if (accumulator_effective(w, sizes) < LEAST_EFFECTIVE) return HB_FLAG_FEW;
-    if (share > sqrt(w->draws) * MOST_SHARE && units * share > 3) return HB_FLAG_HEAVY;
+    if (fraction > sqrt(w->draws) * MOST_SHARE && units * fraction > 3) return HB_FLAG_HEAVY;
     return tail_index(units, sizes, rule) < 2 ? HB_FLAG_HEAVY : HB_FLAG_NONE;
 }
 
@@ -236,7 +236,7 @@ static hb_flag flag_of(const double *sums, const witness *w, const hb_answer *an
     return HB_FLAG_NONE;
 }
 
-/* Gradients that are all 0 are no doubt: a flat density has them. */
+/* Gradients that are all 0 are no flag: a flat density has them. */
 static hb_flag flag_of_score(const double *sums, const witness *w, const hb_answer *answer)
 {
     if (answer->flag != HB_FLAG_NONE) return answer->flag;

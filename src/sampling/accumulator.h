@@ -2,8 +2,8 @@
  *
  * A unit is what is independent of all other units: a walk, or a batch of whole trajectories. Each
  * unit gives a (its value of u) and b[dim] (its value of grad u), both divided by e^log_scale, so
- * that a density of 1e-300 is counted with numbers near 1. A tally is a flat array of doubles: it
- * is merged in a fixed order, saved and restored as it is. */
+ * that a density of 1e-300 is counted with numbers near 1. A accumulator is a flat array of
+ * doubles: it is merged in a fixed order, saved and restored as it is. */
 #ifndef HB_SAMPLING_ACCUMULATOR_H
 #define HB_SAMPLING_ACCUMULATOR_H
 
@@ -19,7 +19,7 @@ void hb_accumulator_clear(int dim, double *sums);
 void hb_accumulator_add(int dim, double *sums, size_t n, const double *a, const double *b);
 /* So many of the units that were added were lost: they left the drift's domain, or exploded. */
 void hb_accumulator_lose(double *sums, double lost);
-/* Of sum |a|, so much is from strays: units whose value stands for places, by a closed form, that
+/* Of sum |a|, so much is from outliers: units whose value stands for places, by a closed form, that
  * units do not come to, so that what the drift does there was not seen. */
 void hb_accumulator_outlier(double *sums, double size);
 /* n units gave these differences, da[n] and db[n][dim], between the rule in time that is used and a
@@ -45,16 +45,16 @@ typedef enum hb_flag {
 typedef struct hb_answer {
     double units, lost;
     double effective, tail_index,
-        freedom; /* what doubts look at; freedom: degrees of it, of an error */
+        freedom; /* what flags look at; freedom: degrees of it, of an error */
     double density, density_se, log_density, log_density_se, entropy, entropy_se;
-    double relative; /* density_se/density, also where the density underflows, before doubts */
+    double relative; /* density_se/density, also where the density underflows, before flags */
     double bias,
         score_bias; /* of relative and of |score_se|, what differences between rules show */
     hb_flag flag;
     hb_flag score_flag; /* that of the rest, or one of the score's own */
 } hb_answer;
 
-/* score[dim], score_se[dim]. With a doubt all errors are infinite; with one of the score, its. */
+/* score[dim], score_se[dim]. With a flag all errors are infinite; with one of the score, its. */
 void hb_accumulator_answer(int dim, const double *sums, double log_scale, hb_answer *out,
                            double *score, double *score_se);
 /* The same, where flags of the tail are decided by other units, which are not averaged: flags then

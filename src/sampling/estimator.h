@@ -1,7 +1,7 @@
-/* sampling/estimator.h: what particles and walks have in common: they add rounds to tallies.
+/* sampling/estimator.h: what particles and walks have in common: they add rounds to accumulators.
  *
  * Round k is a function of (problem, settings, seed, k) and, for walks, of the point alone; so
- * rounds can be stopped and gone on with at any time, and the number of threads changes no bit. */
+ * rounds can be stopped and resumed at any time, and the number of threads changes no bit. */
 #ifndef HB_SAMPLING_ESTIMATOR_H
 #define HB_SAMPLING_ESTIMATOR_H
 
@@ -28,13 +28,13 @@ typedef struct hb_estimator {
     const unsigned char
         *unserved;  /* NULL, or (n): 1 where one round would take more than the time */
     char note[512]; /* what was chosen and why, one line */
-    /* Adds round k to tallies[n][hb_accumulator_size(dim)] of the points with wanted[i] != 0.
+    /* Adds round k to accumulators[n][hb_accumulator_size(dim)] of the points with wanted[i] != 0.
      * Progress is reported under the name `unit`. */
     hb_status (*round)(void *self, uint64_t k, const unsigned char *wanted, double *accumulators);
-    /* NULL where no samples are left for it, or: adds round k of the watch, which decides about
-     * doubts and is not averaged (sampling.c): as many samples, or a part of them, from
-     * HB_DIAGNOSTIC_FIRST + k of the rounds that there are with so many. watch_parts of its units
-     * are worth one unit of a round. */
+    /* NULL where no samples are left for it, or: adds round k of the diagnostic sample, which
+     * decides about flags and is not averaged (sampling.c): as many samples, or a part of them,
+     * from HB_DIAGNOSTIC_FIRST + k of the rounds that there are with so many. watch_parts of its
+     * units are worth one unit of a round. */
     hb_status (*diagnostic)(void *self, uint64_t k, const unsigned char *wanted,
                             double *accumulators);
     double diagnostic_parts;

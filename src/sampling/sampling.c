@@ -49,7 +49,7 @@ static int report_part(void *user, const char *what, double done, double total)
     const hb_context_settings *outside = &s->context->settings;
     if (!r->what) return outside->progress(outside->progress_user, what, done, total);
     if (total > 0 && strcmp(what, r->what) == 0) r->part = fmax(r->part, fmin(done / total, 1));
-    const double now = r->done + r->share * r->part;
+    const double now = r->done + r->fraction * r->part;
     return outside->progress(outside->progress_user, r->what, now, fmax(now, r->total));
 }
 
@@ -113,11 +113,11 @@ hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, in
                             double rounds, double total)
 {
     const hb_estimator *e = &run->estimator;
-    const double share = (double)e->samples_per_round;
+    const double fraction = (double)e->samples_per_round;
     const size_t size = hb_accumulator_size(s->dim), all = s->n * size;
     for (size_t i = 0; i < 2 * s->n; i++)
         if (run->wanted[i % s->n]) hb_accumulator_clear(s->dim, run->fresh + i * size);
-    s->report = (hb_sampling_report){e->unit, rounds * share, total, share, 0};
+    s->report = (hb_sampling_report){e->unit, rounds * fraction, total, fraction, 0};
     hb_status status = e->round(e->self, k, run->wanted, run->fresh);
     if (status == HB_OK && diagnosed && e->diagnostic && HB_DIAGNOSTIC_FIRST + k < e->rounds)
         status = e->diagnostic(e->self, k, run->wanted, run->fresh + all);
@@ -166,7 +166,7 @@ static excess excess_of(const hb_sampling *s, const hb_sampling_run *run, size_t
                     hypot(kind ? answer->score_bias : answer->bias, fixed) / unit};
 }
 
-/* A doubt of the score counts where its error is asked for. */
+/* A flag of the score counts where its error is asked for. */
 static int sampling_is_flagged(const hb_sampling *s, const hb_answer *answer)
 {
     return answer->flag != HB_FLAG_NONE ||
@@ -303,7 +303,7 @@ static int has_missed(const hb_sampling *s, const hb_sampling_run *run, size_t p
            rounds_left(s, run, point) == 0;
 }
 
-/* With two runs, the one that was not chosen tries where the chosen one is doubted or cannot reach
+/* With two runs, the one that was not chosen tries where the chosen one is flagged or cannot reach
  * the error that is asked for. Its draws are others, so that this choice makes no bias. */
 static void ask_for_help(hb_sampling *s)
 {

@@ -46,18 +46,18 @@ typedef struct hb_sampling_run {
     uint64_t *rounds;      // (n), done since then
     unsigned char *chosen; // (n), 1 where this run gives the answer
     double *accumulators;  // (n, hb_accumulator_size(dim))
-    double *diagnostic;    // the same, of draws that only decide about doubts
+    double *diagnostic;    // the same, of draws that only decide about flags
     double *fresh;         // (2, n, ...): both, of the round under way
     unsigned char *wanted; // (n)
-    unsigned char *helps;  // (n), 1 where the chosen run is doubted and this one tries
+    unsigned char *helps;  // (n), 1 where the chosen run is flagged and this one tries
     hb_workspace work;
 } hb_sampling_run;
 
 /* How a round is seen from outside. */
 typedef struct hb_sampling_report {
-    const char *what;   /* the unit of the round under way; NULL: none is */
-    double done, total; /* samples before the round, and in all */
-    double share, part; /* samples of the round, and how much of it is done */
+    const char *what;      /* the unit of the round under way; NULL: none is */
+    double done, total;    /* samples before the round, and in all */
+    double fraction, part; /* samples of the round, and how much of it is done */
 } hb_sampling_report;
 
 typedef struct hb_sampling {
@@ -87,8 +87,8 @@ void hb_sampling_allow(hb_sampling *sampling, double part);
 hb_status hb_sampling_add(hb_sampling *sampling, const hb_estimator *estimator);
 /* Removes the last run. */
 void hb_sampling_remove(hb_sampling *sampling);
-/* Does round k of a run at the points that are wanted, with its watch or without, and merges both
- * when they are complete. rounds: before it; total: samples in all. */
+/* Does round k of a run at the points that are wanted, with its diagnostic sample or without, and
+ * merges both when they are complete. rounds: before it; total: samples in all. */
 hb_status hb_sampling_round(hb_sampling *sampling, hb_sampling_run *run, uint64_t k, int diagnosed,
                             double rounds, double total);
 /* Does rounds of all runs until samples, errors or time are reached, and saves the state. */
@@ -98,8 +98,8 @@ const hb_sampling_run *hb_sampling_run_of(const hb_sampling *sampling, size_t po
 /* Whether a point has the errors that are asked for; answer (may be NULL) is filled. */
 int hb_sampling_has_met(const hb_sampling *sampling, const hb_sampling_run *run, size_t point,
                         hb_answer *answer);
-/* Where rounds have ended, no doubt is left, and an error that is asked for is still not reached:
- * 1, and the worse one. A limit on the time is no such end. */
+/* Where rounds have ended, no flag is left, and an error that is asked for is still not reached: 1,
+ * and the worse one. A limit on the time is no such end. */
 typedef struct hb_sampling_miss {
     const char *what;               /* "density", "score" */
     double asked, reached, lasting; /* relative; lasting: the part that no sample mends */

@@ -25,7 +25,7 @@ static uint64_t pilot_rounds(const hb_sampling_run *run)
     return (uint64_t)fmax(ceil(samples / (double)run->estimator.samples_per_round), 1);
 }
 
-/* Relative error to be expected at the end; infinite with a doubt. */
+/* Relative error to be expected at the end; infinite with a flag. */
 static double choice_expected_error(const hb_sampling *s, const hb_sampling_run *run, size_t point)
 {
     const double done = (double)(run->first * run->estimator.samples_per_round);

@@ -3,12 +3,13 @@
  * Welford's sums, and those of two samples together (Chan, Golub, LeVeque):
  *     mean' = mean + (x - mean)/n,   xy' = xy + (x - mean)(y - mean'_y),
  *     xy of both = xy_1 + xy_2 + n m/(n + m) (difference of means in x)(the same in y).
- * Bias: each unit gives its values by a rule in time, a and b, and by a coarser one; the means D_a, D_b
- * of the differences have small errors e, since both rules see the same trajectories. Reported is
+ * Bias: each unit gives its values by a rule in time, a and b, and by a coarser one; the means D_a,
+ * D_b of the differences have small errors e, since both rules see the same trajectories. Reported
+ * is
  *     density   sqrt((D_a^2 - e_a^2)_+)/A,     A the mean of a, S = B/A the score,
  *     score     sqrt((D^2 - e^2)_+)/A,     D = D_b - S D_a and its error e.
- * Must reproduce: (1, 2) and (3, 8) have means 2 and 5, aa = 2, ab = 6, bb = 18; differences 1, 2, 3
- * with A = 10 have the mean 2, its error^2 1/3, so the bias sqrt(11/3)/10 = 0.19149. */
+ * Must reproduce: (1, 2) and (3, 8) have means 2 and 5, aa = 2, ab = 6, bb = 18; differences 1, 2,
+ * 3 with A = 10 have the mean 2, its error^2 1/3, so the bias sqrt(11/3)/10 = 0.19149. */
 #include "sampling/spread.h"
 
 #include <math.h>

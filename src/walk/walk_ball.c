@@ -32,7 +32,7 @@ static double mean_lag_constant(double D)
 
 typedef struct ball_draw {
     double lag, length; /* s, |y_D| */
-    double share;       /* p = G_r/kappa */
+    double fraction;    /* p = G_r/kappa */
 } ball_draw;
 
 /* uniform < a: G_r with radius r sqrt(uniform/a); else kappa. */
@@ -71,11 +71,11 @@ static int ball_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk
     }
     hb_walk_pull(shared, row.tangent, -s, q, row.slope);
     walk->log_weight -= reference.value * s + 0.5 * reference.heat * s * s + s * along +
-                        2. / 3 * steep * s * s * s + log(1 - a + a * drawn.share / M);
+                        2. / 3 * steep * s * s * s + log(1 - a + a * drawn.fraction / M);
     walk->left -= s;
     walk->rate = view->rate;
     walk->reference = reference.value + along + steep * s * s + reference.heat * s;
-    walk->factor = drawn.share;
+    walk->factor = drawn.fraction;
     walk->pending = &hb_walk_ball;
     return 0;
 }

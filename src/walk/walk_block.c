@@ -283,15 +283,15 @@ static hb_status choose_ways(hb_lockstep *b)
     for (size_t i = 0; i < b->live; i++) {
         const hb_walk *walk = b->walks + i;
         if (walk->lost) continue;
-        const double clocks = finish_rate(b, i) * walk->left;
+        const double events = finish_rate(b, i) * walk->left;
         const int finishing = walk->ops == &hb_walk_parametrix;
-        if (!finishing && clocks < finish) b->leaving[b->n_leaving++] = i;
-        if (finishing && clocks >= finish) lockstep_enter(b, i);
+        if (!finishing && events < finish) b->leaving[b->n_leaving++] = i;
+        if (finishing && events >= finish) lockstep_enter(b, i);
     }
     return lockstep_leave(b);
 }
 
-/* A law looks at the drift also where its probes see nothing. */
+/* A kind of step looks at the drift also where its probes see nothing. */
 static double lockstep_rate_of(const hb_lockstep *b, hb_walk *walk, hb_walk_view *view)
 {
     if (b->base.shared.linear) return 0;

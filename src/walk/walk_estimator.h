@@ -1,4 +1,5 @@
-/* walk/walk_estimator.h: walks back from points, as an estimator that adds rounds to tallies. */
+/* walk/walk_estimator.h: walks back from points, as an estimator that adds rounds to
+ * accumulators. */
 #ifndef HB_WALK_WALK_ESTIMATOR_H
 #define HB_WALK_WALK_ESTIMATOR_H
 

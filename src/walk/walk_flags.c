@@ -205,7 +205,7 @@ static void flag_hidden(hb_walks *w)
     }
 }
 
-/* Walks to a point go the straight way too, reversed or not: far in a tail one through a well
+/* Walks to a point go the straight path too, reversed or not: far in a tail one through a well
  * beside it may be more probable by orders of magnitude, and is seen by none. Where walks to a
  * point do not vary, the sums in ln W, of |x0 - y|^2/4tau + tau |F|^2/4 at most, are rounded: that
  * is then all of the error. scratch: F (d). */

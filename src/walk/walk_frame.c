@@ -4,8 +4,8 @@
  * a lag s, flow = 1 backward and -1 forward, with B = flow A,
  *     x' = x + m + L g,   m = -flow K b,   K = int_0^s e^{-Bv} dv,
  *     C = L L' = 2 int_0^s e^{-Bv} e^{-B'v} dv,   dx'/dx = E = e^{-Bs}.
- * After a ring z = L'^-1 g, b + A y and A are needed again, when the drift at x' is known: they are
- * kept in the walk's row. The frame is a matrix or, with shared->full_frame 0, a diagonal.
+ * After an event z = L'^-1 g, b + A y and A are needed again, when the drift at x' is known: they
+ * are kept in the walk's row. The frame is a matrix or, with shared->full_frame 0, a diagonal.
  * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has, backward, m = 0.7 (e^0.5 - 1) and
  * C = e - 1; forward, m = -0.7 (1 - e^-0.5) and C = 1 - e^-1. */
 #include "base/linear_algebra.h"
@@ -83,18 +83,18 @@ void hb_walk_multiply(size_t d, hb_walk *walk, double *slope, double factor, con
     for (size_t i = 0; i < d; i++) slope[i] += change[i] / factor;
 }
 
-void hb_walk_pull(const hb_walk_problem *shared, const double *tangent, double share,
+void hb_walk_pull(const hb_walk_problem *shared, const double *tangent, double fraction,
                   const double *vector, double *out)
 {
     const size_t d = shared->d;
     if (!shared->full_frame) {
-        for (size_t k = 0; k < d; k++) out[k] += share * tangent[k] * vector[k];
+        for (size_t k = 0; k < d; k++) out[k] += fraction * tangent[k] * vector[k];
         return;
     }
     for (size_t k = 0; k < d; k++) {
         double sum = 0;
         for (size_t j = 0; j < d; j++) sum += tangent[j * d + k] * vector[j];
-        out[k] += share * sum;
+        out[k] += fraction * sum;
     }
 }
 

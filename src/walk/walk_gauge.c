@@ -70,8 +70,8 @@ static int gauge_step(const hb_walk_problem *shared, hb_walk *walk, const hb_wal
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     const hb_walk_reference reference = walk->seen;
     const double *q = row.gradient, cap = hb_walk_least(view->most, STEP_REACH / view->rate),
-                 ring = -log(view->uniform) / view->rate;
-    const double s = hb_walk_least(ring, cap), root = sqrt(2 * s);
+                 event = -log(view->uniform) / view->rate;
+    const double s = hb_walk_least(event, cap), root = sqrt(2 * s);
     double along = 0; // q.y
     for (size_t i = 0; i < d; i++) {
         const double y = -q[i] * s * s + root * view->normals[i];
@@ -85,7 +85,7 @@ static int gauge_step(const hb_walk_problem *shared, hb_walk *walk, const hb_wal
     walk->rate = view->rate;
     walk->reference = reference.value + along + reference.heat * s;
     walk->factor = 1 / view->rate;
-    if (ring < cap) walk->pending = &hb_walk_gauge;
+    if (event < cap) walk->pending = &hb_walk_gauge;
     return 0;
 }
 

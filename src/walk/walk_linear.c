@@ -228,7 +228,7 @@ void hb_walk_linear_value(const hb_walk_linear *l, const double *x, double *valu
     if (l->backward.fine && hb_initial_average_is_closed(l->problem, l->diagonal))
         least = value_with_error(l, backward_value, &l->backward, x, value, error, work);
     if (!l->forward.fine ||
-        !(value_with_error(l, forward_value, &l->forward, x, other, error2, work) < least))
+        !(value_with_error(l, linear_forward_value, &l->forward, x, other, error2, work) < least))
         return;
     memcpy(value, other, bytes);
     memcpy(error, error2, bytes);

@@ -57,7 +57,7 @@ double hb_parametrix_rate(const hb_walk_problem *shared, const hb_walk *walk,
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* Those of a drift that is linear at every tau, over the whole way; returns w. */
+/* Those of a drift that is linear at every tau, over the whole path; returns w. */
 static double exact_frame(const hb_walk_problem *shared, const double *x, double *E, double *m,
                           double *C)
 {
@@ -89,7 +89,8 @@ static int is_conditioned(const hb_walk_problem *shared, const hb_walk *walk, do
     return shared->place && walk->stop <= 0 && rate * walk->left <= 2 * STEP_REACH;
 }
 
-/* As long as it is not led, a walk may end farther from the place than any that are led begin. */
+/* As long as it is not conditioned, a walk may end farther from the place than any that are
+ * begin. */
 static void begin_conditioning(const hb_walk_problem *shared, hb_walk *walk,
                                const hb_walk_view *view, double *E, double *m, double *C,
                                double *work)
@@ -114,15 +115,15 @@ static int parametrix_move(const hb_walk_problem *shared, hb_walk *walk, const h
                            double s, const double *E, const double *m, double *work)
 {
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
-    hb_walk_view led = *view;
+    hb_walk_view own = *view;
     if (!is_conditioned(shared, walk, view->rate)) {
         if (row.turn) memset(row.turn, 0, hb_walk_matrix(shared) * sizeof(double));
         hb_walk_carry(shared, E, row.tangent, work);
         return hb_walk_move(shared, walk, view, m);
     }
     if (!hb_bridge_step(shared, walk, view, s, E, row.direction, work)) return 0;
-    led.normals = row.direction;
-    return hb_walk_move(shared, walk, &led, m);
+    own.normals = row.direction;
+    return hb_walk_move(shared, walk, &own, m);
 }
 
 static int parametrix_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
@@ -133,9 +134,9 @@ static int parametrix_step(const hb_walk_problem *shared, hb_walk *walk, const h
     const double rate = view->rate;
     const double whole = walk->left - walk->stop;
     const double cap = rate > 0 ? hb_walk_least(whole, STEP_REACH / rate) : whole;
-    const double ring = rate > 0 ? -log(view->uniform) / rate : INFINITY;
-    const double s = hb_walk_least(ring, cap);
-    const int last = ring >= cap && cap >= walk->left;
+    const double event = rate > 0 ? -log(view->uniform) / rate : INFINITY;
+    const double s = hb_walk_least(event, cap);
+    const int last = event >= cap && cap >= walk->left;
     double w = s * hb_trace(d, view->jacobian);
     if (is_conditioned(shared, walk, rate))
         begin_conditioning(shared, walk, view, E, m, spread, work);
@@ -153,14 +154,15 @@ static int parametrix_step(const hb_walk_problem *shared, hb_walk *walk, const h
     }
     walk->lost |= !parametrix_move(shared, walk, view, s, E, m, work);
     walk->left = s < whole ? walk->left - s : walk->stop;
-    if (ring < cap) {
+    if (event < cap) {
         walk->pending = &hb_walk_parametrix;
         hb_walk_keep_frame(shared, walk, view, work);
     }
     return 0;
 }
 
-/* ---- what a ring is worth ------------------------------------------------------------------- */
+/* ---- what an event is worth
+ * ------------------------------------------------------------------- */
 
 static void parametrix_apply_correction(const hb_walk_problem *shared, hb_walk *walk,
                                         const hb_walk_view *view)

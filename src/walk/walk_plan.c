@@ -113,7 +113,7 @@ static hb_status check_pulses(const hb_walks *w)
 }
 
 /* A uniform start is averaged in closed form under diagonal frames only; and its gradient, a spike
- * at the walls, is had in closed form only. */
+ * at the boundary, is had in closed form only. */
 hb_status hb_walks_describe(hb_walks *w, const hb_problem *problem, double tau)
 {
     const size_t d = (size_t)hb_problem_dim(problem);

@@ -48,8 +48,8 @@ static int reversed_step(const hb_walk_problem *shared, hb_walk *walk, const hb_
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     double *E = view->work, *m = E + hb_walk_matrix(shared), *work = m + d;
     const double cap = hb_walk_least(view->most, STEP_REACH / view->rate);
-    const double ring = -log(view->uniform) / view->rate;
-    const double s = hb_walk_least(ring, cap), flow = 1 - 2 * walk->part;
+    const double event = -log(view->uniform) / view->rate;
+    const double s = hb_walk_least(event, cap), flow = 1 - 2 * walk->part;
     walk->reference = reversed_sink(d, walk->part, view->F, *view->divergence);
     walk->trace = hb_trace(d, view->jacobian);
     hb_walk_frame(shared, view, flow, s, E, m, view->spread, work);
@@ -58,7 +58,7 @@ static int reversed_step(const hb_walk_problem *shared, hb_walk *walk, const hb_
     walk->left -= s;
     walk->rate = view->rate;
     walk->lost |= !hb_walk_move(shared, walk, view, m);
-    if (ring < cap) {
+    if (event < cap) {
         walk->pending = &hb_walk_reversed;
         hb_walk_keep_frame(shared, walk, view, work);
     }

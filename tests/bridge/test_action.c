@@ -1,4 +1,4 @@
-/* Led marches: bridges about the likeliest way, against closed forms and the grid; the table they go by; where there are
+/* minimum-action bridges: bridges about the most probable path, against closed forms and the grid; the table they go by; where there are
  * none. */
 #include "bridge/action_paths.h"
 #include "bridge/bridge.h"
@@ -18,7 +18,7 @@ static hb_walk_problem shared_of(const hb_problem *problem, double tau,
                              .gauge = gauge};
 }
 
-/* The range that led marches from x end in; whether there are any. */
+/* The range that minimum-action bridges from x end in; whether there are any. */
 static int range_of(const hb_walk_problem *shared, double x, double *range)
 {
     hb_walk_block *block;
@@ -42,7 +42,7 @@ static walk_answer led(const hb_problem *problem, int points, double tau, double
     return answer;
 }
 
-/* X_0 = 1, X_1 = 2, q = 1/2 by hand, about both combs and about the first alone. */
+/* X_0 = 1, X_1 = 2, q = 1/2 by hand, about both sets of times and about the first alone. */
 static void test_series(void **state)
 {
     (void)state;
@@ -95,7 +95,7 @@ static void test_way_of_ou(void **state)
     hb_problem_destroy(problem);
 }
 
-/* With 2 points the combs have all to do. */
+/* With 2 points the sets of times have all to do. */
 static void test_ou(void **state)
 {
     (void)state;
@@ -140,7 +140,7 @@ static void test_steep_wells(void **state)
     }
 }
 
-/* Long times, which may have several likeliest ways, and boxes have none. */
+/* Long times, which may have several most probable paths, and boxes have none. */
 static void test_none(void **state)
 {
     (void)state;

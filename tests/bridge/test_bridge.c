@@ -127,7 +127,7 @@ static void test_other_starts(void **state)
     hb_problem_destroy(problem);
 }
 
-/* In a single comb of one point the series is at work in each walk that has more of them: without it e^{-X} alone is
+/* In a single set of times of one point the series is at work in each walk that has more of them: without it e^{-X} alone is
  * off by many errors. Soft wells on the line against the grid. */
 static void test_series(void **state)
 {

@@ -159,7 +159,7 @@ static void the_frame_follows_the_flow(void **state)
     hb_problem_destroy(problem);
 }
 
-/* E over paths is the density for every lag: without noise in the start's way, the mean over many paths. Here one
+/* E over paths is the density for every lag: without noise in the start's path, the mean over many paths. Here one
  * path suffices to see the parts agree with their formula: the value by a frame whose model is exact equals that of
  * the kernel alone, and a drift with a cubic force has a correction that the coarser rules see too. */
 static void rules_agree_on_a_smooth_path(void **state)
@@ -264,7 +264,7 @@ static void paths_have_the_noise_of_the_matrix(void **state)
 
 /* ---- the estimator ---- */
 
-/* The tally of one point after the rounds that the settings ask for. */
+/* The accumulator of one point after the rounds that the settings ask for. */
 static void run(hb_context *with, const hb_problem *problem, double T, uint64_t samples,
                 const double *x, hb_answer *out, double *score, double *score_se)
 {

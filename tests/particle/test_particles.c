@@ -1,7 +1,7 @@
 /* Forward particles against closed forms of linear SDEs, and against the grid for nonlinear ones: values
- * within 5 of the claimed errors, claimed errors against the spread over repetitions, against kernel
+ * within 5 of the reported errors, reported errors against the spread over repetitions, against kernel
  * density estimation from the same trajectories, the same bits on any number of threads, trajectories of the
- * user, and what must be refused or doubted. */
+ * user, and what must be refused or flagged. */
 #include "base/memory.h"
 #include "exact_fields.h"
 #include "particle/particle_estimator.h"
@@ -647,7 +647,7 @@ static void trajectories_of_the_user_serve(void **state)
     hb_problem_destroy(start);
 }
 
-/* ---- doubts and refusals ---- */
+/* ---- flags and refusals ---- */
 
 static void what_cannot_be_known_is_in_doubt(void **state)
 {

@@ -1,5 +1,5 @@
-/* The tally of the sampling methods: moments against sums written out plainly, errors against the spread
- * over repetitions, and each doubt provoked by a distribution that deserves it. */
+/* The accumulator of the sampling methods: moments against sums written out plainly, errors against the spread
+ * over repetitions, and each flag provoked by a distribution that deserves it. */
 #include "support.h"
 
 #include "sampling/accumulator.h"
@@ -167,7 +167,7 @@ static void differences_beyond_noise_are_claimed(void **state)
     hb_context_destroy(context);
 }
 
-/* Over REPEATS repetitions the claimed error is the real spread, and nothing is off by more than 5 errors
+/* Over REPEATS repetitions the reported error is the real spread, and nothing is off by more than 5 errors
  * of the mean: density 2.385 e^scale, scores 0.7 and -1.3. */
 static void claimed_errors_are_the_spread(void **state)
 {
@@ -216,7 +216,7 @@ static void a_tiny_density_keeps_its_logarithm(void **state)
     hb_context_destroy(context);
 }
 
-/* ---- doubts ---- */
+/* ---- flags ---- */
 
 static hb_answer answer_of_values(size_t n, const double *a, const double *b, double lost)
 {
@@ -314,7 +314,7 @@ static void strays_are_doubted(void **state)
     assert_true(isinf(se[0]));
 }
 
-/* A density that is well known, with gradients whose tail has no variance: only the score is doubted. */
+/* A density that is well known, with gradients whose tail has no variance: only the score is flagged. */
 static void the_score_has_doubts_of_its_own(void **state)
 {
     (void)state;
@@ -340,7 +340,7 @@ typedef struct diagnosed {
     double score[DIM], score_se[DIM];
 } diagnosed;
 
-/* n values in `tally`, m in the watch, all gradients 0. */
+/* n values in `accumulator`, m in the diagnostic sample, all gradients 0. */
 static diagnosed watch_values(size_t n, const double *a, size_t m, const double *other,
                               double parts)
 {
@@ -369,7 +369,7 @@ static void a_pair_by_hand(void **state)
     assert_memory_equal(other, expected, sizeof expected);
 }
 
-/* A value that outweighs the averaged units raises no doubt, and one in the watch does; one that is not finite
+/* A value that outweighs the averaged units raises no flag, and one in the diagnostic sample does; one that is not finite
  * always does. */
 static void the_averaged_units_do_not_decide(void **state)
 {
@@ -393,7 +393,7 @@ static void the_averaged_units_do_not_decide(void **state)
     free(other);
 }
 
-/* 64 of 2048: an index of 1.5 is doubted, which the 32 largest with two errors do not see, and one of 3 is not. */
+/* 64 of 2048: an index of 1.5 is flagged, which the 32 largest with two errors do not see, and one of 3 is not. */
 static void the_watch_is_strict_about_tails(void **state)
 {
     (void)state;

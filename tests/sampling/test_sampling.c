@@ -60,7 +60,7 @@ static hb_status add_units(fake *f, uint64_t k, const unsigned char *wanted, dou
     for (size_t i = 0; i < POINTS; i++)
         if (wanted[i]) hb_accumulator_lose(accumulators + i * size, f->lost[i]);
     free(parts);
-    return status; /* also after a failure the tallies were touched: the driver must not keep them */
+    return status; /* also after a failure the accumulators were touched: the driver must not keep them */
 }
 
 static hb_status fake_round(void *self, uint64_t k, const unsigned char *wanted,
@@ -191,7 +191,7 @@ static void errors_are_reached_point_by_point(void **state)
     hb_context_destroy(context);
 }
 
-/* A point whose units are 0 is doubted for ever: given up at 16 times the usual samples. */
+/* A point whose units are 0 is flagged for ever: given up at 16 times the usual samples. */
 static void a_hopeless_point_is_given_up(void **state)
 {
     (void)state;
@@ -651,7 +651,7 @@ static void the_first_round_is_saved(void **state)
 
 /* ---- which of two ---- */
 
-/* Run 0 is worse at point 1, doubted at point 2, and precise enough at 0; at 3 both are doubted. */
+/* Run 0 is worse at point 1, flagged at point 2, and precise enough at 0; at 3 both are flagged. */
 static void the_better_one_serves_a_point(void **state)
 {
     (void)state;
@@ -685,7 +685,7 @@ static void the_better_one_serves_a_point(void **state)
     hb_context_destroy(context);
 }
 
-/* Particles that were fine in their trial and are doubted at the end: walks answer. */
+/* Particles that were fine in their trial and are flagged at the end: walks answer. */
 static void the_other_one_helps(void **state)
 {
     (void)state;
@@ -733,7 +733,7 @@ static void an_exact_one_serves_every_point(void **state)
     hb_context_destroy(context);
 }
 
-/* ---- the watch ---- */
+/* ---- the diagnostic sample ---- */
 
 /* Means over their truth. */
 typedef struct selection {
@@ -753,7 +753,7 @@ static double deviations(const selection *s)
     return (mean - 1) / sqrt(variance / s->n);
 }
 
-/* Lognormal units, so skew that most means are doubted. With the units of the mean itself as the watch, undoubted
+/* Lognormal units, so skew that most means are flagged. With the units of the mean itself as the diagnostic sample, undoubted
  * means are too small by many errors, which shows that the test can fail. */
 static void a_doubt_does_not_select(void **state)
 {
@@ -791,7 +791,7 @@ static void a_doubt_does_not_select(void **state)
     hb_context_destroy(context);
 }
 
-/* Values and errors without a doubt are those of the averaged units alone, bit by bit. */
+/* Values and errors without a flag are those of the averaged units alone, bit by bit. */
 static void a_watch_changes_no_value(void **state)
 {
     (void)state;

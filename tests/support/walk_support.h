@@ -1,4 +1,4 @@
-/* What the tests of walks share: tallies of forced plans and of the estimator, and answers
+/* What the tests of walks share: accumulators of forced plans and of the estimator, and answers
  * compared. */
 #ifndef HB_TESTS_WALK_SUPPORT_H
 #define HB_TESTS_WALK_SUPPORT_H

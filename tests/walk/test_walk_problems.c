@@ -13,7 +13,7 @@ static void test_bistable(void **state)
     hb_problem_destroy(problem);
 }
 
-/* Few and long steps, where what the clocks ring for is a large part of the answer. */
+/* Few and long steps, where what the clocks event for is a large part of the answer. */
 static void test_long_steps(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ static void test_van_der_pol(void **state)
     hb_problem_destroy(problem);
 }
 
-/* ---- the claimed errors --------------------------------------------------------------------- */
+/* ---- the reported errors --------------------------------------------------------------------- */
 
 enum { REPETITIONS = 200 };
 
@@ -165,7 +165,7 @@ static void test_coverage_of_the_parametrix(void **state)
 
 /* ---- failures ------------------------------------------------------------------------------- */
 
-/* Each case must be flagged: by a doubt, with infinite errors; never a number with a small error.
+/* Each case must be flagged: by a flag, with infinite errors; never a number with a small error.
  * */
 static void assert_flagged(const char *drift, double tau, double x)
 {
