@@ -14,7 +14,7 @@
  * A number to reproduce: u0 = N(0, 1), 2T = 1, x = 1 has the mean 1/2 and the variance 1/2. */
 #include "base/context.h"
 #include "bridge/bridge.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has, backward, m = 0.7 (e^0.5 - 1) and
  * C = e - 1; forward, m = -0.7 (1 - e^-0.5) and C = 1 - e^-1. */
 #include "bridge/walk_ops.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 
 /* E, m and C as diagonals: with t = as, K = s (1 - e^-t)/t and C = 2s (1 - e^-2t)/(2t), where
  * 1 - e^-2t = (1 - e^-t)(1 + e^-t). */

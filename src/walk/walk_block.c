@@ -11,7 +11,7 @@
  * drift or its weight is not finite, or after MOST_STEPS steps. Must reproduce: the same bits for
  * any number of walks that step together. */
 #include "bridge/bridge.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "random/fill.h"
 #include "random/streams.h"
 #include "walk/lockstep.h"

@@ -7,7 +7,7 @@
  * A drift -0.7 x + 16.8 q/(1 + q^2), q = -2.545 x - 0.966, noise 0.841, t = 0.92, x = 0.186 must be
  * stiff: by steps along a frame it is 40 % off with a reported error of 0.4 %. */
 #include "problem/drift_facts.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "walk/walk_constants.h"
 #include "walk/walk_parts.h"
 

@@ -6,7 +6,7 @@
  * A number to reproduce: a pulse of the drift that moves x by a within w is worth a/sqrt(w) in the
  * exponent of a weight, and above MOST_PULSE it is refused. */
 #include "problem/drift_facts.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "problem/noise.h"
 #include "walk/walk_constants.h"
 #include "walk/walk_parts.h"
