@@ -27,8 +27,8 @@ enum { POINTS = HB_ACTION_POINTS, PRESAMPLES = 32, PRESAMPLE_POINTS = 32 };
 /* What a walk costs, in steps of the parametrix: itself, and each point that is looked at. */
 static const double WALK_COST = 0.25, POINT_COST = 0.1;
 /* Fraction of walks that have a set of times, over the deviation of p; of the score's in that. */
-static const double AGAIN = 1.5, SCORE_SHARE = 0.1;
-static const double LEAST_AGAIN = 0.02, MOST_AGAIN = 0.5; /* of that fraction */
+static const double REPEAT = 1.5, SCORE_FRACTION = 0.1;
+static const double LEAST_REPEAT = 0.02, MOST_REPEAT = 0.5; /* of that fraction */
 
 static const double GAUSS = 0.21132486540518712; /* (1 - 3^(-1/2))/2 */
 static const double PRESAMPLED =
@@ -251,7 +251,7 @@ static sight see_node(const hb_action_paths *l, const action_end *e, size_t t, d
 /* The rule misses about F ds^(3/2) between two points, F the slope of what stands in X. */
 static void action_add_row(struct hb_action_walks *w, size_t i, size_t row, const sight *at)
 {
-    const double fraction = SCORE_SHARE * 2 * w->paths.T;
+    const double fraction = SCORE_FRACTION * 2 * w->paths.T;
     const double cube = at->weight * at->weight * at->weight;
     for (int side = 0; side < 2; side++) {
         const double Z = (side ? -at->root : at->root) * w->Y[row][i], *value = w->values[i][side];
@@ -409,7 +409,7 @@ static hb_status action_finish(hb_walk_block *b, size_t offset, size_t i)
 {
     struct hb_action_walks *w = b->action;
     const double rough = hb_walk_most(w->rough[i][0], w->rough[i][1]);
-    const double q = fmin(fmax(AGAIN * sqrt(rough / 3), LEAST_AGAIN), MOST_AGAIN);
+    const double q = fmin(fmax(REPEAT * sqrt(rough / 3), LEAST_REPEAT), MOST_REPEAT);
     const size_t K = hb_bridge_repeats(w->repeats[i], q);
     action_side sides[2];
     double work[HB_BRIDGE_REPEATS + 2], value = 0, slope = 0;

@@ -110,7 +110,7 @@ static hb_status bridge_prepare(hb_walk_block *b, const double *x0)
 }
 
 /* ln of 1/(PLAIN + (1 - PLAIN) e^ratio) */
-static double bridge_log_share(double ratio)
+static double bridge_log_fraction(double ratio)
 {
     return ratio > 0 ? -ratio - log(1 - PLAIN + PLAIN * exp(-ratio))
                      : -log(PLAIN + (1 - PLAIN) * exp(ratio));
@@ -134,7 +134,7 @@ static void bridge_draw_ends(hb_walk_block *b, const double *x0, size_t offset, 
             plain2 += far * far;
             fit2 += gap * gap;
         }
-        m->log_weight[i] = bridge_log_share(0.5 * (plain2 / wide - fit2) + volume);
+        m->log_weight[i] = bridge_log_fraction(0.5 * (plain2 / wide - fit2) + volume);
         m->repeats[i] = plain ? m->repeats[i] / PLAIN : (m->repeats[i] - PLAIN) / (1 - PLAIN);
     }
 }

@@ -28,10 +28,10 @@ void hb_bridge_uniforms(const hb_walk_block *b, uint64_t use, size_t walk, size_
                     b->first + walk, n, out);
 }
 
-size_t hb_bridge_repeats(double uniform, double again)
+size_t hb_bridge_repeats(double uniform, double repeat)
 {
-    if (uniform >= again) return 0;
-    const double k = floor(log(uniform) / log(again));
+    if (uniform >= repeat) return 0;
+    const double k = floor(log(uniform) / log(repeat));
     return k < HB_BRIDGE_REPEATS ? (size_t)k : HB_BRIDGE_REPEATS;
 }
 

@@ -16,7 +16,7 @@ void hb_bridge_normals(const hb_walk_block *b, uint64_t use, size_t walk, size_t
 void hb_bridge_uniforms(const hb_walk_block *b, uint64_t use, size_t walk, size_t n, double *out);
 
 /* Further sets of times of a walk: repeat^k of all have k or more. */
-size_t hb_bridge_repeats(double uniform, double again);
+size_t hb_bridge_repeats(double uniform, double repeat);
 
 /* ---- e^{-int Q} ---- */
 

@@ -114,7 +114,7 @@ static double sums_nearest(const visitor *v)
 }
 
 /* P(m/2, z), the regularised lower incomplete gamma function, by its recurrence from 1/2 or 1. */
-static double gamma_share(int m, double z)
+static double gamma_fraction(int m, double z)
 {
     double a = m % 2 ? 0.5 : 1, fraction = m % 2 ? erf(sqrt(z)) : -expm1(-z);
     double term = exp(-z) * (m % 2 ? sqrt(z) / tgamma(1.5) : z); // z^a e^-z/Gamma(a+1)
@@ -186,7 +186,7 @@ static void add_ball_correction(void *user, hb_cell_run run)
         const double y2 = ball_place(v, v->list->x + i * d), Q = v->node->R2 - y2;
         if (!(Q > 0)) continue;
         rest_of_isotropic(v, i);
-        const double fraction = phi0 * exp(-y2 / (4 * th)) * gamma_share(m, Q / (4 * th));
+        const double fraction = phi0 * exp(-y2 / (4 * th)) * gamma_fraction(m, Q / (4 * th));
         const double G = fraction - factor * pow(Q, 0.5 * m);
         double along = 0;
         for (size_t k = 0; k < d; k++) along += v->f[k] * v->eta[k];

@@ -47,7 +47,7 @@ typedef struct hill {
 static const hill OWN = {32, 10, 2}, DIAGNOSTIC_A = {64, 16, 2}, DIAGNOSTIC_B = {32, 10, 3};
 static const double LEAST_TAIL = 320; /* units; among fewer the largest are no tail */
 static const double LEAST_EFFECTIVE = 30;
-static const double MOST_SHARE = 0.05;
+static const double MOST_FRACTION = 0.05;
 static const double ENOUGH_EFFECTIVE = 1000, LEAST_FREEDOM = 30;
 static const double MOST_KNOWN = 0.1; /* of an error of ln u beside the spread */
 static const double MOST_BIAS = 0.05,
@@ -196,7 +196,7 @@ static hb_flag flag_of_sizes(const witness *w, const double *sizes, const hill *
     const double fraction = sizes[TOP + HB_ACCUMULATOR_TOP - 1] / sizes[ABSOLUTE];
     if (!is_finite(sizes)) return HB_FLAG_HEAVY;
     if (accumulator_effective(w, sizes) < LEAST_EFFECTIVE) return HB_FLAG_FEW;
-    if (fraction > sqrt(w->draws) * MOST_SHARE && units * fraction > 3) return HB_FLAG_HEAVY;
+    if (fraction > sqrt(w->draws) * MOST_FRACTION && units * fraction > 3) return HB_FLAG_HEAVY;
     return tail_index(units, sizes, rule) < 2 ? HB_FLAG_HEAVY : HB_FLAG_NONE;
 }
 

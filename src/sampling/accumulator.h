@@ -28,17 +28,19 @@ void hb_accumulator_differ(int dim, double *sums, size_t n, const double *da, co
 void hb_accumulator_merge(int dim, double *sums, const double *other);
 double hb_accumulator_units(const double *sums);
 
+/* The first that applies; of b, FEW and HEAVY flag the score. */
 typedef enum hb_flag {
     HB_FLAG_NONE,
     HB_FLAG_NOTHING,  /* every a is 0 */
     HB_FLAG_NEGATIVE, /* the mean of a is 0 or less, or within 2 standard errors of 0 */
-    HB_FLAG_FEW,      /* few effective units */
-    HB_FLAG_HEAVY,    /* the tail has no second moment, one unit outweighs the rest, or one is not
-                            finite */
-    HB_FLAG_LOST,     /* too many units were lost */
-    HB_FLAG_OUTLIERS, /* what counts lies where no unit comes */
+    HB_FLAG_FEW,      /* fewer than 30 effective units, (sum |a|)^2/sum a^2 */
+    HB_FLAG_HEAVY, /* one unit is above a twentieth of all, Hill's tail index with two of its errors
+                         is below 2, the error rests on a few units, or a value is not finite */
+    HB_FLAG_LOST,  /* lost units could move the mean by more than half an error */
+    HB_FLAG_OUTLIERS, /* more than half of sum |a| is from outliers */
     HB_FLAG_ROUNDED,  /* a closed form whose digits are lost */
-    HB_FLAG_COARSE,   /* the rule in time and a coarser one differ by much */
+    HB_FLAG_COARSE,   /* the rule in time and a coarser one differ by more than a twentieth of the
+                         mean; of the score by a fifth and three errors */
     HB_FLAGS
 } hb_flag;
 

@@ -33,8 +33,8 @@ typedef struct hb_estimator {
     hb_status (*round)(void *self, uint64_t k, const unsigned char *wanted, double *accumulators);
     /* NULL where no samples are left for it, or: adds round k of the diagnostic sample, which
      * decides about flags and is not averaged (sampling.c): as many samples, or a part of them,
-     * from HB_DIAGNOSTIC_FIRST + k of the rounds that there are with so many. watch_parts of its
-     * units are worth one unit of a round. */
+     * from HB_DIAGNOSTIC_FIRST + k of the rounds that there are with so many. diagnostic_parts of
+     * its units are worth one unit of a round. */
     hb_status (*diagnostic)(void *self, uint64_t k, const unsigned char *wanted,
                             double *accumulators);
     double diagnostic_parts;

@@ -9,7 +9,7 @@
  * slopes at both ends do not explain,
  *     int |e| ds + J b/2
  * bounds what the run does to ln u: e shifts the potential, and a jump acts over the local time b/2
- * of a path through div F, which only steps for gradients look at. Marches know the potential
+ * of a path through div F, which only steps for gradients look at. Bridges know the potential
  * exactly (potential_rise.c) and look at Q = |F|^2/4 + div F/2 alone: int |e| ds b of Q. Runs of
  * little effect that are seen often enough are left to the spread of the walks.
  * A number to reproduce: F = 300 exp(-((x - 0.6)/0.01)^2), tau = 0.25, x0 = 0.5: 300 0.01
