@@ -2,7 +2,7 @@
  *
  * For dx = (A x + c) dtau + sqrt(2) dW, x(tau) given x(0) is normal with mean E x(0) + n and
  * covariance C = L L'. Of OU E = e^-tau, C = 1 - e^-2tau; of VE E = 1, C = 2 tau; of linear drifts
- * both are those of src/path/linear_way.c. With x = E x(0) + n + L e,
+ * both are those of src/path/linear_path.c. With x = E x(0) + n + L e,
  *     t = grad ln p(x | x(0)) = -L^-T e,        E[t | x] = grad ln u(x, tau):
  * the target of denoising is the true score but for noise. Other drifts are followed by Heun's
  * scheme, of weak order 2, with steps of STEP over the size of the Jacobian; there t is not known.
@@ -10,7 +10,7 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
-#include "path/linear_way.h"
+#include "path/linear_path.h"
 #include "path/trajectories.h"
 #include "random/streams.h"
 
@@ -24,13 +24,13 @@ static const double STEP = 0.03;
 
 static hb_status level_of_linear_drift(const hb_certify_run *run, hb_certify_level *level)
 {
-    const size_t d = run->dim, size = hb_linear_way_size(d);
+    const size_t d = run->dim, size = hb_linear_path_size(d);
     hb_workspace work;
     double *fine, *rough;
     int found = 0;
     HB_TRY(HB_WORKSPACE(run->context, &work, HB_ARRAY(fine, size), HB_ARRAY(rough, size)));
     hb_status status =
-        hb_linear_way(run->context, run->settings.drift, level->tau, -1, fine, rough, &found);
+        hb_linear_path(run->context, run->settings.drift, level->tau, -1, fine, rough, &found);
     if (status == HB_OK && found) {
         memcpy(level->E, fine, d * d * sizeof *fine);
         memcpy(level->L, fine + d * d, d * d * sizeof *fine);

@@ -46,7 +46,7 @@ typedef enum hb_guide_use {
 hb_status hb_guide_scale(hb_guide *guide, const double *x, uint64_t place, double *log_scale);
 /* Adds walks from there to the tally; units are divided by e^log_scale. */
 hb_status hb_guide_walk(hb_guide *guide, const double *x, uint64_t place, hb_guide_use use,
-                        double log_scale, double *tally);
+                        double log_scale, double *sums);
 
 /* Walks from a point when none are asked for; also those of one round. */
 enum { HB_GUIDE_USUAL = 256 };

@@ -29,26 +29,28 @@ static uint64_t guided_place(uint64_t k, size_t i)
 }
 
 static hb_status guided_add(guided *g, hb_guide_use use, uint64_t k, const unsigned char *wanted,
-                            double *tallies)
+                            double *accumulators)
 {
-    const size_t d = (size_t)g->guide.dim, size = hb_tally_size(g->guide.dim);
+    const size_t d = (size_t)g->guide.dim, size = hb_accumulator_size(g->guide.dim);
     for (size_t i = 0; i < g->n; i++) {
         if (!wanted[i]) continue;
         HB_TRY(hb_guide_walk(&g->guide, g->points + i * d, guided_place(k, i), use, g->log_scale[i],
-                             tallies + i * size));
+                             accumulators + i * size));
         HB_TRY(hb_team_progress(g->guide.context, "walks", (double)i + 1, (double)g->n));
     }
     return HB_OK;
 }
 
-static hb_status guided_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status guided_round(void *self, uint64_t k, const unsigned char *wanted,
+                              double *accumulators)
 {
-    return guided_add(self, HB_GUIDE_AVERAGED, k, wanted, tallies);
+    return guided_add(self, HB_GUIDE_AVERAGED, k, wanted, accumulators);
 }
 
-static hb_status guided_watch(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status guided_diagnostic(void *self, uint64_t k, const unsigned char *wanted,
+                                   double *accumulators)
 {
-    return guided_add(self, HB_GUIDE_WATCHED, k, wanted, tallies);
+    return guided_add(self, HB_GUIDE_WATCHED, k, wanted, accumulators);
 }
 
 static void guided_destroy(void *self)
@@ -102,8 +104,8 @@ hb_status hb_guide_estimator(hb_context *context, const hb_problem *problem, dou
                           .rounds = UINT64_MAX,
                           .log_scale = g->log_scale,
                           .round = guided_round,
-                          .watch = guided_watch,
-                          .watch_parts = 1,
+                          .diagnostic = guided_diagnostic,
+                          .diagnostic_parts = 1,
                           .destroy = guided_destroy};
     snprintf(out->note, sizeof out->note,
              "a network of width %d, trained in %" PRIu64 " steps, guides walks of %d steps",

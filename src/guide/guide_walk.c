@@ -11,7 +11,7 @@
  * longer than 2 sqrt(2 d h): neither changes the mean.
  *
  * The gradient: walks from x +- r e_j with the same e. u_h - u is O(h); the same walks with half
- * the steps (two e are one) show its size, which is a part of the errors (tally_bias.c).
+ * the steps (two e are one) show its size, which is a part of the errors (accumulator_bias.c).
  *
  * Must reproduce, with any network: F = -x from N(0,1), tau 0.5, x = 0: the mean of e^w is 1/sqrt(2
  * pi) = 0.398942 for h -> 0 (tests/python/test_solve_network.py has it in four dimensions). */
@@ -19,7 +19,7 @@
 #include "base/linear_algebra.h"
 #include "guide/guide.h"
 #include "random/streams.h"
-#include "sampling/tally.h"
+#include "sampling/accumulator.h"
 
 #include <heatball/random.h>
 
@@ -160,19 +160,19 @@ hb_status hb_guide_scale(hb_guide *g, const double *x, uint64_t place, double *l
 }
 
 hb_status hb_guide_walk(hb_guide *g, const double *x, uint64_t place, hb_guide_use use,
-                        double log_scale, double *tally)
+                        double log_scale, double *sums)
 {
     const size_t m = g->walks, d = (size_t)g->dim;
     g->copies = 2 * d + 1;
     HB_TRY(guide_draw(g, use, place));
     HB_TRY(guide_weigh(g, x, 1, g->w));
     guide_values(g, g->w, log_scale, g->a, g->b);
-    hb_tally_add(g->dim, tally, m, g->a, g->b);
+    hb_accumulator_add(g->dim, sums, m, g->a, g->b);
     if (use == HB_GUIDE_WATCHED) return HB_OK;
     HB_TRY(guide_weigh(g, x, 2, g->coarse));
     guide_values(g, g->coarse, log_scale, g->da, g->db);
     for (size_t i = 0; i < m; i++) g->da[i] = g->a[i] - g->da[i];
     for (size_t i = 0; i < m * d; i++) g->db[i] = g->b[i] - g->db[i];
-    hb_tally_differ(g->dim, tally, m, g->da, g->db);
+    hb_accumulator_differ(g->dim, sums, m, g->da, g->db);
     return HB_OK;
 }

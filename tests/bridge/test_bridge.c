@@ -1,12 +1,11 @@
 /* Marches: bridges in the gauge, against closed forms, the grid and Feynman-Kac's own theorem on a point start; and where
  * there must be none. */
+#include "bridge/bridge.h"
 #include "problem/gauge_formula.h"
-#include "walk/march_guide.h"
-#include "walk/walk_scratch.h"
 #include "walk_support.h"
 
-static const hb_walk_plan FEW = {.way = HB_WALK_MARCH, .points = 2, .again = 0.2};
-static const hb_walk_plan MORE = {.way = HB_WALK_MARCH, .points = 5, .again = 0.15};
+static const hb_walk_plan FEW = {.kind = HB_WALK_BRIDGE, .points = 2, .repeat = 0.2};
+static const hb_walk_plan MORE = {.kind = HB_WALK_BRIDGE, .points = 5, .repeat = 0.15};
 static const char *const SOFT = "-x[i] + 2*x[i]/(1 + x[i]^2)";
 
 /* OU from a Gaussian of variance var, or from a point with var 0: ln u and its slope. */
@@ -99,7 +98,7 @@ static void test_ou(void **state)
                                   ? with_potential(1, "x^2/2", "gaussian(mean=1,var=0.5)")
                                   : walk_problem_of(1, "-x", "sqrt(2)", "gaussian(mean=1,var=0.5)");
         hb_walk_plan plan = k % 2 ? MORE : FEW;
-        if (k / 2 % 2) plan.end = end;
+        if (k / 2 % 2) plan.ends = end;
         const walk_answer answer = march(problem, &plan, tau, x, 1 << 17);
         assert_true(answer.at.relative < 0.0018);
         assert_covers(&answer, 1, v, &slope, 4, 1e-9);
@@ -128,7 +127,7 @@ static void test_other_starts(void **state)
     hb_problem_destroy(problem);
 }
 
-/* In a single comb of one point the series is at work in each walk that has more of them: without it e^{-X} alone is
+/* In a single set of times of one point the series is at work in each walk that has more of them: without it e^{-X} alone is
  * off by many errors. Soft wells on the line against the grid. */
 static void test_series(void **state)
 {
@@ -137,7 +136,7 @@ static void test_series(void **state)
     const double x[1] = {0.4}, end[2] = {0.35, 0.3};
     double v, gradient, tau;
     grid_answer(problem, 1.5, 1, x, &v, &gradient, &tau);
-    const hb_walk_plan one = {.way = HB_WALK_MARCH, .points = 1, .again = 0.22, .end = end};
+    const hb_walk_plan one = {.kind = HB_WALK_BRIDGE, .points = 1, .repeat = 0.22, .ends = end};
     const walk_answer answer = march(problem, &one, tau, x, 1 << 18);
     assert_covers(&answer, 1, v, &gradient, 4, 1e-6);
     hb_problem_destroy(problem);
@@ -186,7 +185,7 @@ static void test_heavy_ends(void **state)
         assert_ok(CTX, hb_gauge_formula_create(CTX, problem, &gauge));
         const hb_walk_problem shared = shared_of(problem, 0.5, gauge);
         assert_ok(CTX, hb_walk_block_create(CTX, &shared, &block));
-        assert_ok(CTX, hb_march_guide(block, &shared, &x, 5, guide, &fit));
+        assert_ok(CTX, hb_bridge_fit_ends(block, &x, 5, guide, &fit));
         assert_int_equal(fit, k);
         hb_walk_block_destroy(block);
         hb_gauge_formula_destroy(gauge);

@@ -1,8 +1,8 @@
-/* Led marches: bridges about the likeliest way, against closed forms and the grid; the table they go by; where there are
+/* minimum-action bridges: bridges about the most probable path, against closed forms and the grid; the table they go by; where there are
  * none. */
-#include "walk/least_action.h"
-#include "walk/march_series.h"
-#include "walk/walk_march.h"
+#include "bridge/action_paths.h"
+#include "bridge/bridge.h"
+#include "bridge/bridge_series.h"
 #include "walk_support.h"
 
 static const char *const BISTABLE = "2*(x - x^3)";
@@ -18,13 +18,13 @@ static hb_walk_problem shared_of(const hb_problem *problem, double tau,
                              .gauge = gauge};
 }
 
-/* The range that led marches from x end in; whether there are any. */
+/* The range that minimum-action bridges from x end in; whether there are any. */
 static int range_of(const hb_walk_problem *shared, double x, double *range)
 {
     hb_walk_block *block;
     int fit;
     assert_ok(CTX, hb_walk_block_create(CTX, shared, &block));
-    assert_ok(CTX, hb_led_range(block, &x, range, &fit));
+    assert_ok(CTX, hb_action_range(block, &x, range, &fit));
     hb_walk_block_destroy(block);
     return fit;
 }
@@ -36,21 +36,21 @@ static walk_answer led(const hb_problem *problem, int points, double tau, double
     assert_ok(CTX, hb_gauge_formula_create(CTX, problem, &gauge));
     const hb_walk_problem shared = shared_of(problem, tau, gauge);
     assert_true(range_of(&shared, x, range));
-    const hb_walk_plan plan = {.way = HB_WALK_LED, .points = points, .end = range};
+    const hb_walk_plan plan = {.kind = HB_WALK_ACTION, .points = points, .ends = range};
     const walk_answer answer = forced_walks(&shared, &plan, &x, 17, walks);
     hb_gauge_formula_destroy(gauge);
     return answer;
 }
 
-/* X_0 = 1, X_1 = 2, q = 1/2 by hand, about both combs and about the first alone. */
+/* X_0 = 1, X_1 = 2, q = 1/2 by hand, about both sets of times and about the first alone. */
 static void test_series(void **state)
 {
     (void)state;
     const double X[2] = {1, 2}, dX[2] = {0.5, 0.25};
     double slope, work[3];
     const double other = exp(-1) * (1 + (2 - 1) / 0.5);
-    assert_near(hb_march_series(1, 1, X, dX, 0.5, &slope, work), 0.5 * (-1 + other), 1e-14);
-    assert_near(hb_march_series_about(1, 1, X, dX, 0.5, &slope, work), -1, 1e-14);
+    assert_near(hb_bridge_series(1, 1, X, dX, 0.5, &slope, work), 0.5 * (-1 + other), 1e-14);
+    assert_near(hb_bridge_series_about(1, 1, X, dX, 0.5, &slope, work), -1, 1e-14);
     assert_near(slope, ((0.5 - 0.25) / 0.5 - 0.5 * -1) / -1, 1e-14);
 }
 
@@ -58,44 +58,44 @@ static void test_series(void **state)
 static void test_way_of_ou(void **state)
 {
     (void)state;
-    static hb_lead lead;
+    static hb_action_paths paths;
     hb_problem *problem = walk_problem_of(1, "-x", "sqrt(2)", "gaussian(mean=1,var=0.5)");
     hb_gauge_formula *gauge;
     const double T = 0.5, x = 0.7;
-    double range[2], c[HB_LEAD_ENDS];
+    double range[2], c[HB_ACTION_ENDS];
     int fit;
     assert_ok(CTX, hb_gauge_formula_create(CTX, problem, &gauge));
     const hb_walk_problem shared = shared_of(problem, T, gauge);
-    assert_ok(CTX, hb_lead_range(CTX, &shared, x, &lead, range, &fit));
+    assert_ok(CTX, hb_action_paths_range(CTX, &shared, x, &paths, range, &fit));
     assert_int_equal(fit, 1);
-    assert_ok(CTX, hb_lead_lay(CTX, &shared, x, range, &lead));
-    for (int j = 0; j < HB_LEAD_ENDS; j++) {
-        const double b = (lead.end[j] - x * cosh(T)) / sinh(T);
-        for (int t = 0; t < HB_LEAD_TIMES; t++) {
-            const double s = lead.time[t];
-            assert_near(lead.way[j][t].place, x * cosh(s) + b * sinh(s), 2e-4 * (1 + fabs(b)));
-            assert_near(lead.way[j][t].tangent, sinh(T - s) / sinh(T), 1e-4);
+    assert_ok(CTX, hb_action_paths_find(CTX, &shared, x, range, &paths));
+    for (int j = 0; j < HB_ACTION_ENDS; j++) {
+        const double b = (paths.end[j] - x * cosh(T)) / sinh(T);
+        for (int t = 0; t < HB_ACTION_TIMES; t++) {
+            const double s = paths.time[t];
+            assert_near(paths.path[j][t].position, x * cosh(s) + b * sinh(s), 2e-4 * (1 + fabs(b)));
+            assert_near(paths.path[j][t].tangent, sinh(T - s) / sinh(T), 1e-4);
         }
-        c[j] = 0.5 * lead.velocity[j][0];
+        c[j] = 0.5 * paths.velocity[j][0];
     }
-    assert_ok(CTX, hb_lead_aim(CTX, &shared, &lead, c));
+    assert_ok(CTX, hb_action_paths_aim(CTX, &shared, &paths, c));
     /* y given x: u0(y) times N(x; y e^-T, 1 - e^-2T) */
     const double wide = 1 - exp(-2 * T), precision = 1 / 0.5 + exp(-2 * T) / wide;
     const double mean = (1 / 0.5 + x * exp(-T) / wide) / precision;
     for (int k = 1; k < 20; k++) {
         size_t cell;
         double share, density;
-        const double y = hb_lead_end(&lead, k / 20., &cell, &share, &density), g = y - mean;
+        const double y = hb_action_end(&paths, k / 20., &cell, &share, &density), g = y - mean;
         assert_near(0.5 * erfc(-g * sqrt(0.5 * precision)), k / 20., 2e-3);
         assert_near(density, sqrt(precision / (2 * M_PI)) * exp(-0.5 * precision * g * g), 4e-3);
         /* d mean of y/dx, so that all ends see the same score */
-        assert_near(lead.way[cell][HB_LEAD_LAGS].tangent, exp(-T) / wide / precision, 5e-3);
+        assert_near(paths.path[cell][HB_ACTION_LAGS].tangent, exp(-T) / wide / precision, 5e-3);
     }
     hb_gauge_formula_destroy(gauge);
     hb_problem_destroy(problem);
 }
 
-/* With 2 points the combs have all to do. */
+/* With 2 points the sets of times have all to do. */
 static void test_ou(void **state)
 {
     (void)state;
@@ -140,7 +140,7 @@ static void test_steep_wells(void **state)
     }
 }
 
-/* Long times, which may have several likeliest ways, and boxes have none. */
+/* Long times, which may have several most probable paths, and boxes have none. */
 static void test_none(void **state)
 {
     (void)state;
@@ -195,8 +195,8 @@ static void test_alone(void **state)
     assert_ok(CTX, hb_gauge_formula_create(CTX, problem, &gauge));
     const hb_walk_problem shared = shared_of(problem, 0.5, gauge);
     assert_ok(CTX, hb_walk_block_create(CTX, &shared, &block));
-    assert_ok(CTX, hb_led_range(block, &x, range, &fit));
-    const hb_walk_plan plan = {.way = HB_WALK_LED, .points = 16, .end = range};
+    assert_ok(CTX, hb_action_range(block, &x, range, &fit));
+    const hb_walk_plan plan = {.kind = HB_WALK_ACTION, .points = 16, .ends = range};
     assert_ok(CTX, hb_walk_block_run(block, &plan, &x, 8, 100, 64, &steps));
     for (size_t i = 0; i < 64; i++) {
         const hb_walk_result r = hb_walk_block_result(block, i);

@@ -1,6 +1,6 @@
-/* particle/particle_swarm.h: batches of whole trajectories at the times that kernels look at, sorted. */
-#ifndef HB_PARTICLE_PARTICLE_SWARM_H
-#define HB_PARTICLE_PARTICLE_SWARM_H
+/* particle/particle_ensemble.h: batches of whole trajectories at the times of kernels, sorted. */
+#ifndef HB_PARTICLE_PARTICLE_ENSEMBLE_H
+#define HB_PARTICLE_PARTICLE_ENSEMBLE_H
 
 #include "base/memory.h"
 #include "particle/cell_list.h"
@@ -12,7 +12,7 @@ typedef struct hb_given_paths {
     const double *paths, *tau;
 } hb_given_paths;
 
-typedef struct hb_swarm {
+typedef struct hb_particle_ensemble {
     hb_context *context;
     hb_path_plan plan;
     hb_given_paths given; /* n_paths = 0: simulated */
@@ -27,14 +27,15 @@ typedef struct hb_swarm {
     uint64_t first;
     size_t filled; /* batches of the last fill */
     hb_workspace work;
-} hb_swarm;
+} hb_particle_ensemble;
 
 /* plan is copied, with its times; its transitions are made here. */
-hb_status hb_swarm_create(hb_context *context, const hb_path_plan *plan,
-                          const hb_given_paths *given, size_t batches, size_t batch_size, int twins,
-                          int with_drift, hb_swarm *out);
-void hb_swarm_destroy(hb_swarm *swarm);
+hb_status hb_particle_ensemble_create(hb_context *context, const hb_path_plan *plan,
+                                      const hb_given_paths *given, size_t batches,
+                                      size_t batch_size, int twins, int with_drift,
+                                      hb_particle_ensemble *out);
+void hb_particle_ensemble_destroy(hb_particle_ensemble *ensemble);
 /* Batches of trajectories from `first` on: lists and lost are those of them. */
-hb_status hb_swarm_fill(hb_swarm *swarm, uint64_t first, size_t batches);
+hb_status hb_particle_ensemble_fill(hb_particle_ensemble *ensemble, uint64_t first, size_t batches);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the tests of walks share: tallies of forced plans and of the estimator, and answers
+/* What the tests of walks share: accumulators of forced plans and of the estimator, and answers
  * compared. */
 #ifndef HB_TESTS_WALK_SUPPORT_H
 #define HB_TESTS_WALK_SUPPORT_H
@@ -11,7 +11,7 @@
 enum { WALK_DIM = 16 };
 
 typedef struct walk_answer {
-    hb_tally_answer at;
+    hb_answer at;
     double score[WALK_DIM], score_se[WALK_DIM];
     double steps; /* per walk */
 } walk_answer;
@@ -35,11 +35,11 @@ static inline walk_answer forced_walks(const hb_walk_problem *shared, const hb_w
                                        const double *x0, uint64_t seed, size_t n)
 {
     const int dim = (int)shared->d;
-    static double tally[512], a[HB_WALK_BLOCK], b[HB_WALK_BLOCK * WALK_DIM];
+    static double sums[512], a[HB_WALK_BLOCK], b[HB_WALK_BLOCK * WALK_DIM];
     walk_answer out = {.steps = 0};
     hb_walk_block *block;
-    assert_true(hb_tally_size(dim) <= 512);
-    hb_tally_clear(dim, tally);
+    assert_true(hb_accumulator_size(dim) <= 512);
+    hb_accumulator_clear(dim, sums);
     assert_ok(CTX, hb_walk_block_create(CTX, shared, &block));
     for (size_t first = 0; first < n; first += HB_WALK_BLOCK) {
         double steps, lost = 0;
@@ -52,11 +52,11 @@ static inline walk_answer forced_walks(const hb_walk_problem *shared, const hb_w
                 b[i * shared->d + (size_t)k] = a[i] == 0 ? 0 : a[i] * r.slope[k];
             lost += r.lost;
         }
-        hb_tally_add(dim, tally, HB_WALK_BLOCK, a, b);
-        hb_tally_lose(tally, lost);
+        hb_accumulator_add(dim, sums, HB_WALK_BLOCK, a, b);
+        hb_accumulator_lose(sums, lost);
     }
     hb_walk_block_destroy(block);
-    hb_tally_answer_of(dim, tally, 0, &out.at, out.score, out.score_se);
+    hb_accumulator_answer(dim, sums, 0, &out.at, out.score, out.score_se);
     return out;
 }
 
@@ -66,29 +66,29 @@ static inline void estimate_walks(hb_context *context, const hb_problem *problem
                                   walk_answer *out, char *note)
 {
     const int dim = hb_problem_dim(problem);
-    const size_t size = hb_tally_size(dim);
+    const size_t size = hb_accumulator_size(dim);
     const hb_sampling_settings settings = {.seed = seed};
     hb_estimator estimator;
     unsigned char wanted[64];
-    double *tallies = calloc(n * size, sizeof(double));
+    double *accumulators = calloc(n * size, sizeof(double));
     memset(wanted, 1, sizeof wanted);
     assert_ok(context, hb_walk_estimator(context, problem, tau, &settings, n, points, &estimator));
-    for (size_t i = 0; i < n; i++) hb_tally_clear(dim, tallies + i * size);
+    for (size_t i = 0; i < n; i++) hb_accumulator_clear(dim, accumulators + i * size);
     for (int k = 0; k < rounds; k++)
-        assert_ok(context, estimator.round(estimator.self, (uint64_t)k, wanted, tallies));
+        assert_ok(context, estimator.round(estimator.self, (uint64_t)k, wanted, accumulators));
     for (size_t i = 0; i < n; i++)
-        hb_tally_answer_of(dim, tallies + i * size, estimator.log_scale[i], &out[i].at,
-                           out[i].score, out[i].score_se);
+        hb_accumulator_answer(dim, accumulators + i * size, estimator.log_scale[i], &out[i].at,
+                              out[i].score, out[i].score_se);
     if (note) memcpy(note, estimator.note, sizeof estimator.note);
     estimator.destroy(estimator.self);
-    free(tallies);
+    free(accumulators);
 }
 
 /* Density and score within `bars` of their errors, plus what the exact ones are known to. */
 static inline void assert_covers(const walk_answer *w, int dim, double v, const double *gradient,
                                  double bars, double known)
 {
-    assert_int_equal(w->at.doubt, HB_TALLY_FINE);
+    assert_int_equal(w->at.flag, HB_FLAG_NONE);
     assert_near(w->at.log_density, v, bars * w->at.log_density_se + known);
     for (int k = 0; k < dim; k++)
         assert_near(w->score[k], gradient[k], bars * w->score_se[k] + known);

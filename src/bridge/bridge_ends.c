@@ -1,25 +1,20 @@
-/* The Gaussian that the ends of marches are drawn from, and whether marches are to be trusted at all.
+/* The Gaussian that the ends of bridges are drawn from, and whether bridges are to be trusted at
+ * all.
  *
- * The best density for ends y is that of the weighted walks. It is approached in two steps:
- *     - without a drift y has the density u0(y) N(y; x, 2T) over its integral w(x), so that with the gradient c of ln w
- *           mean = x + 2T c,     variance = 2T + (2T)^2 dc/dx,
- *       where w is had in closed form (problem/initial/initial_average.h); else N(x, 2T);
- *     - then twice the weighted means and variances of a block of marches, where enough of them count.
- * The weights have a second moment where exp L(y) is integrable,
- *     L(y) = 2 ln(u0(y) e^{(V(y) - V(x))/2} N(y; x, 2T)) - ln density(y) + ln E[e^{-2 int Q} | y].
- * The last is at most 0 where Q is not negative, and about max(0, S - |y - x|^2/4T) below, S = int sqrt(2Q) along the way:
- * the action int |dB/ds|^2/4 + 2Q of a path is at least S. So L is looked at on lines through the mean, along the axes
- * and along some diagonals: where it is larger beyond 6 deviations than within 4.5, as for V ~ x^4, there are no marches.
- * A start that is a box has none: its ends crowd at a wall, which no Gaussian does, and the errors of scores were too
- * small (90 % within 1.96, off by up to 4 errors); steps that end in a closed form do better.
- * The series of walk_march.c has long tails where Q differs much between the times of a comb, as where it grows as x^6:
- * there are none either where Q varies, within six deviations of the bridges' middle, by more than MOST_RISE times M/T
- * for the largest M.
+ * The best density for ends y is that of the weighted walks. Without a drift it is u0(y) N(y; x,
+ * 2T)/w(x),
+ *     mean = x + 2T c,     variance = 2T + (2T)^2 dc/dx,     c = grad ln w,
+ * in closed form (initial_average.h), else N(x, 2T); then twice the weighted moments of a block of
+ * bridges. The weights have a second moment where exp L(y) is integrable,
+ *     L(y) = 2 ln(u0(y) e^{(V(y) - V(x))/2} N(y; x, 2T)) - ln density(y)
+ *            - max(0, int sqrt(2Q) - |y - x|^2/4T):
+ * where it is larger beyond 6 deviations than within 4.5 on lines through the mean, as for V ~ x^4,
+ * there are no bridges; nor where Q varies by more than MOST_RISE M/T within six deviations of
+ * their middle, nor from a box, whose ends crowd at a boundary (90 % of scores within 1.96 errors).
  * A number to reproduce: u0 = N(0, 1), 2T = 1, x = 1 has the mean 1/2 and the variance 1/2. */
-#include "walk/march_guide.h"
 #include "base/context.h"
+#include "bridge/bridge.h"
 #include "problem/initial/initial_average.h"
-#include "walk/walk_march.h"
 
 #include <string.h>
 
@@ -83,35 +78,35 @@ static hb_status driftless_ends(hb_context *context, const hb_walk_problem *shar
 
 /* ---- from walks ---- */
 
-static double weight_of(const hb_walk_block *block, size_t i, double top)
+static double ends_weight_of(const hb_walk_block *block, size_t i, double top)
 {
     return exp(hb_walk_block_result(block, i).size - top);
 }
 
 /* 0: too few of the walks count. */
-static int fit_ends(const hb_walk_block *block, const hb_walk_problem *shared, double *guide)
+static int fit_ends(const hb_walk_block *block, double *guide)
 {
-    const size_t d = shared->d, n = block->together;
-    const double *y = hb_march_ends(block);
+    const size_t d = block->shared.d, n = block->together;
+    const double *y = hb_bridge_ends(block);
     double top = -INFINITY, sum = 0, squares = 0;
     for (size_t i = 0; i < n; i++) top = fmax(top, hb_walk_block_result(block, i).size);
     if (!(top > -INFINITY)) return 0;
     for (size_t i = 0; i < n; i++) {
-        const double weight = weight_of(block, i, top);
+        const double weight = ends_weight_of(block, i, top);
         sum += weight;
         squares += weight * weight;
     }
     if (sum * sum < LEAST_EFFECTIVE * squares) return 0;
     for (size_t k = 0; k < d; k++) {
         double mean = 0, spread = 0, *wide = guide + d + k;
-        for (size_t i = 0; i < n; i++) mean += weight_of(block, i, top) / sum * y[i * d + k];
+        for (size_t i = 0; i < n; i++) mean += ends_weight_of(block, i, top) / sum * y[i * d + k];
         for (size_t i = 0; i < n; i++) {
             const double gap = y[i * d + k] - mean;
-            spread += weight_of(block, i, top) / sum * gap * gap;
+            spread += ends_weight_of(block, i, top) / sum * gap * gap;
         }
         guide[k] = mean;
         *wide = fmin(fmax(WIDER * spread, *wide / MOST_CHANGE),
-                     fmin(*wide * MOST_CHANGE, 4 * shared->tau));
+                     fmin(*wide * MOST_CHANGE, 4 * block->shared.tau));
     }
     return 1;
 }
@@ -119,7 +114,7 @@ static int fit_ends(const hb_walk_block *block, const hb_walk_problem *shared, d
 /* ---- tails ---- */
 
 /* Coordinate k of direction number j: the axes both ways, then diagonals with signs by a hash. */
-static double direction_of(size_t d, size_t j, size_t k)
+static double ends_direction_of(size_t d, size_t j, size_t k)
 {
     if (j < 2 * d) return j / 2 != k ? 0 : j % 2 ? -1 : 1;
     const uint64_t hash = (j * UINT64_C(0x9e3779b97f4a7c15) ^ k) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -144,16 +139,16 @@ static double tail_size(const hb_walk_problem *shared, const double *x0, const d
 }
 
 /* int sqrt(2Q) from the first of two places to the next, from below. */
-static double piece(size_t d, const double *y, double here, double there)
+static double ends_piece(size_t d, const double *y, double here, double there)
 {
     double squares = 0;
     for (size_t k = 0; k < d; k++) squares += (y[d + k] - y[k]) * (y[d + k] - y[k]);
     return sqrt(2 * fmax(fmin(here, there), 0) * squares);
 }
 
-static hb_status look_along(hb_context *context, const hb_walk_problem *shared, const double *x0,
-                            const double *guide, size_t direction, double *work, double *inner,
-                            double *outer)
+static hb_status ends_look_along(hb_context *context, const hb_walk_problem *shared,
+                                 const double *x0, const double *guide, size_t direction,
+                                 double *work, double *inner, double *outer)
 {
     const size_t d = shared->d;
     double *y = work, *from = y + N_PLACES * d, *slope = from + N_PLACES * d,
@@ -163,16 +158,13 @@ static hb_status look_along(hb_context *context, const hb_walk_problem *shared, 
         for (size_t k = 0; k < d; k++) {
             const double wide = sqrt(fmax(guide[d + k], shared->tau));
             from[j * d + k] = x0[k];
-            y[j * d + k] = guide[k] + PLACES[j] * wide * direction_of(d, direction, k);
+            y[j * d + k] = guide[k] + PLACES[j] * wide * ends_direction_of(d, direction, k);
         }
-    hb_status status;
-#pragma omp critical(hb_walk_initial)
-    status = hb_problem_initial(context, shared->problem, N_PLACES, y, log_start, slope);
-    HB_TRY(status);
+    HB_TRY(hb_walk_initial(context, shared->problem, N_PLACES, y, log_start, slope));
     HB_TRY(hb_gauge_formula_rise(context, shared->gauge, shared->problem, N_PLACES, from, y, rise));
     HB_TRY(hb_gauge_formula_run(context, shared->gauge, N_PLACES, y, Q));
     for (size_t j = 0; j < N_PLACES; j++) {
-        if (j > 0) action += piece(d, y + (j - 1) * d, Q[(j - 1) * (1 + d)], Q[j * (1 + d)]);
+        if (j > 0) action += ends_piece(d, y + (j - 1) * d, Q[(j - 1) * (1 + d)], Q[j * (1 + d)]);
         const double L = tail_size(shared, x0, guide, y + j * d, log_start[j], rise[j], action);
         double *most = j + FAR_PLACES < N_PLACES ? inner : outer;
         if (L == -INFINITY || log_start[j] == -INFINITY) continue;
@@ -192,13 +184,13 @@ static hb_status has_light_tails(hb_context *context, const hb_walk_problem *sha
     HB_TRY(hb_allocate(context, N_PLACES * (4 * d + 3), sizeof(double), &work));
     hb_status status = HB_OK;
     for (size_t j = 0; j < directions && status == HB_OK; j++)
-        status = look_along(context, shared, x0, guide, j, work, &inner, &outer);
+        status = ends_look_along(context, shared, x0, guide, j, work, &inner, &outer);
     hb_release(context, work);
     *yes = inner > -INFINITY && inner < INFINITY && outer <= inner;
     return status;
 }
 
-/* ---- the potential beside the way ---- */
+/* ---- the potential beside the path ---- */
 
 static hb_status has_mild_potential(hb_context *context, const hb_walk_problem *shared,
                                     const double *x0, const double *guide, int *yes)
@@ -214,7 +206,7 @@ static hb_status has_mild_potential(hb_context *context, const hb_walk_problem *
             for (size_t k = 0; k < d; k++) {
                 const double end = shared->place ? shared->place[k] : guide[k];
                 const double spread = shared->place ? 0 : guide[d + k];
-                x[j * d + k] = 0.5 * (x0[k] + end) + PLACES[j] * direction_of(d, e, k) *
+                x[j * d + k] = 0.5 * (x0[k] + end) + PLACES[j] * ends_direction_of(d, e, k) *
                                                          sqrt(0.25 * spread + 0.5 * shared->tau);
             }
         status = hb_gauge_formula_run(context, shared->gauge, near, x, Q);
@@ -225,23 +217,26 @@ static hb_status has_mild_potential(hb_context *context, const hb_walk_problem *
         }
     }
     hb_workspace_destroy(&work);
-    *yes &= shared->tau * (high - low) < MOST_RISE * HB_MARCH_POINTS;
+    *yes &= shared->tau * (high - low) < MOST_RISE * HB_BRIDGE_POINTS;
     return status;
 }
 
-hb_status hb_march_guide(hb_walk_block *block, const hb_walk_problem *shared, const double *x0,
-                         uint64_t seed, double *guide, int *fit)
+hb_status hb_bridge_fit_ends(hb_walk_block *b, const double *x0, uint64_t seed, double *ends,
+                             int *fit)
 {
-    const hb_walk_plan plan = {.way = HB_WALK_MARCH, .points = 4, .again = 0.1, .end = guide};
+    const hb_walk_problem *shared = &b->shared;
+    const hb_walk_plan plan = {.kind = HB_WALK_BRIDGE, .points = 4, .repeat = 0.1, .ends = ends};
     double steps;
     *fit = 0;
     if (hb_problem_initial_facts(shared->problem)->box) return HB_OK;
-    HB_TRY(driftless_ends(block->context, shared, x0, guide));
+    HB_TRY(driftless_ends(b->context, shared, x0, ends));
+    b->plan = &plan, b->seed = seed;
     for (int k = 0; k < FITS && !shared->place; k++) {
-        HB_TRY(hb_walk_block_run(block, &plan, x0, seed, (uint64_t)k * HB_WALK_BLOCK,
-                                 block->together, &steps));
-        if (!fit_ends(block, shared, guide)) break;
+        if (hb_is_late(b->context)) return hb_fail_late(b->context);
+        b->first = (uint64_t)k * HB_WALK_BLOCK;
+        HB_TRY(hb_walk_bridge.run(b, x0, 0, b->together, &steps));
+        if (!fit_ends(b, ends)) break;
     }
-    HB_TRY(has_light_tails(block->context, shared, x0, guide, fit));
-    return *fit ? has_mild_potential(block->context, shared, x0, guide, fit) : HB_OK;
+    HB_TRY(has_light_tails(b->context, shared, x0, ends, fit));
+    return *fit ? has_mild_potential(b->context, shared, x0, ends, fit) : HB_OK;
 }

@@ -1,22 +1,20 @@
-/* Bridges: steps of the parametrix towards a start that is a single point.
+/* Steps of the parametrix towards an initial density that is a single point x0.
  *
- * From a point x0 the last step is worth N(x0; x + m, C(left)), which has no finite square after a ring shortly before
- * the end: left^(-d/2). So, once the end is near, the normals of a step are drawn as those of a walk in the linear frame
- * that arrives at x0. Over the lag s the frame has x' = x + m_s + L g, and over what is left then, r = left - s,
- *     x0 = x + m_left + H g + N(0, C_r),     H = E_r L;
- * so g given the arrival is N(mean, P^-1), P = I + H'C_r^-1 H, mean = M (x0 - x - m_left), M = P^-1 H'C_r^-1, and
- *     g = mean + P^(-1/2) eta,     weight  N(g; 0, 1)/N(g; mean, P^-1) = exp((|eta|^2 - |g|^2)/2) det P^(-1/2).
- * The weights of all steps and of the end multiply to N(x0; x + m_left, C_left) of the first frame, but for the change of
- * frames. Derivatives by the walk's beginning are taken with eta held: dmean/dx = -M E_left, so
- *     dx'/dx = E_s - L M E_left,     d ln weight = g'M E_left dx,     dz = -L'^-1 M E_left dx,
- * all of which stay bounded as r -> 0.
+ * The last step is worth N(x0; x + m, C(left)), which has no finite square after an event shortly
+ * before the end. So, once the end is near, the normals g of a step are those of a walk in the
+ * linear frame that arrives at x0: over the lag s x' = x + m_s + L g, and over r = left - s then
+ * x0 = x + m_left + H g + N(0, C_r), H = E_r L; so
+ *     g = mean + P^(-1/2) eta, P = I + H'C_r^-1 H, mean = M (x0 - x - m_left), M = P^-1 H'C_r^-1,
+ *     weight  N(g; 0, 1)/N(g; mean, P^-1) = exp((|eta|^2 - |g|^2)/2) det P^(-1/2).
+ * Derivatives by the walk's beginning, with eta held, stay bounded as r -> 0:
+ *     dx'/dx = E_s - L M E_left,     d ln weight = g'M E_left dx,     dz = -L'^-1 M E_left dx.
  * A number to reproduce: F = 0, s = r, x = 0, x0 = 1: x' ~ N(1/2, s). */
-#include "walk/walk_bridge.h"
 #include "base/linear_algebra.h"
+#include "bridge/bridge.h"
 
 #include <string.h>
 
-enum { MOST = HB_WALK_BRIDGE_DIM, MATRIX = MOST * MOST };
+enum { MOST = HB_BRIDGE_DIM, MATRIX = MOST * MOST };
 
 /* ---- diagonal frames ---- */
 
@@ -68,8 +66,8 @@ typedef struct bridge {
 } bridge;
 
 /* 0: one of the covariances is not positive definite. */
-static int build(const hb_walk_problem *shared, const hb_walk *walk, const hb_walk_view *view,
-                 double s, bridge *b, double *work)
+static int step_build(const hb_walk_problem *shared, const hb_walk *walk, const hb_walk_view *view,
+                      double s, bridge *b, double *work)
 {
     const size_t d = shared->d, dd = d * d;
     const double *x = walk->row;
@@ -102,7 +100,7 @@ static int full_bridge(const hb_walk_problem *shared, hb_walk *walk, const hb_wa
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     bridge b;
     double carried[MATRIX], moved[MATRIX];
-    if (!build(shared, walk, view, s, &b, work)) return 0;
+    if (!step_build(shared, walk, view, s, &b, work)) return 0;
     memcpy(g, view->normals, d * sizeof *g);
     hb_solve_upper(d, b.Lp, 1, g);
     for (size_t i = 0; i < d; i++) {
@@ -121,7 +119,7 @@ static int full_bridge(const hb_walk_problem *shared, hb_walk *walk, const hb_wa
     return 1;
 }
 
-int hb_walk_bridge(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view, double s,
+int hb_bridge_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view, double s,
                    const double *E, double *g, double *work)
 {
     if (shared->full_frame) return full_bridge(shared, walk, view, s, E, g, work);

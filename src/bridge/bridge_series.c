@@ -1,8 +1,8 @@
-/* Combs on one bridge, and the power series in them: see the head of walk_march.c.
+/* Combs on one bridge, and the power series in them: see the head of bridge_estimator.c.
  *
- * A number to reproduce: X_0 = 1, X_1 = 2, q = 1/2: the pivots give 1 + (1 - 2)/q = -1 and e^{-1}(1 + (2 - 1)/q) =
- * 1.1036383, with the mean 0.0518192. */
-#include "walk/march_series.h"
+ * A number to reproduce: X_0 = 1, X_1 = 2, q = 1/2: the pivots give 1 + (1 - 2)/q = -1 and
+ * e^{-1}(1 + (2 - 1)/q) = 1.1036383, with the mean 0.0518192. */
+#include "bridge/bridge_series.h"
 #include "random/fill.h"
 #include "random/streams.h"
 
@@ -10,38 +10,38 @@
 
 /* ---- draws: numbers of the walk, in a stream for each use ---- */
 
-static uint64_t stream_of(uint64_t use)
+static uint64_t series_stream_of(uint64_t use)
 {
     return HB_STREAM_WALKS | 2 * use;
 }
 
-void hb_march_normals(const hb_walk_block *b, uint64_t use, size_t walk, size_t n, size_t width,
-                      double *out)
+void hb_bridge_normals(const hb_walk_block *b, uint64_t use, size_t walk, size_t n, size_t width,
+                       double *out)
 {
-    hb_fill_normal(hb_vector_kernels_of(b->context->isa), b->seed, stream_of(use),
+    hb_fill_normal(hb_vector_kernels_of(b->context->isa), b->seed, series_stream_of(use),
                    (b->first + walk) * width, n * width, out);
 }
 
-void hb_march_uniforms(const hb_walk_block *b, uint64_t use, size_t walk, size_t n, double *out)
+void hb_bridge_uniforms(const hb_walk_block *b, uint64_t use, size_t walk, size_t n, double *out)
 {
-    hb_fill_uniform(hb_vector_kernels_of(b->context->isa), b->seed, stream_of(use) + 1,
+    hb_fill_uniform(hb_vector_kernels_of(b->context->isa), b->seed, series_stream_of(use) + 1,
                     b->first + walk, n, out);
 }
 
-size_t hb_march_combs(double uniform, double again)
+size_t hb_bridge_repeats(double uniform, double repeat)
 {
-    if (uniform >= again) return 0;
-    const double k = floor(log(uniform) / log(again));
-    return k < HB_MARCH_COMBS ? (size_t)k : HB_MARCH_COMBS;
+    if (uniform >= repeat) return 0;
+    const double k = floor(log(uniform) / log(repeat));
+    return k < HB_BRIDGE_REPEATS ? (size_t)k : HB_BRIDGE_REPEATS;
 }
 
 /* ---- the series ---- */
 
-/* e^{X_0 - p} sum_j e_j/(C(K,j) j! q^j) for the pivot p = X[pivot], and its derivative, added to value and slope. */
+/* Adds e^{X_0 - p} sum_j e_j/(C(K,j) j! q^j) for the pivot p = X[pivot], and its derivative. */
 static void add_pivot(size_t d, size_t K, const double *X, const double *dX, size_t pivot, double q,
                       double *value, double *slope, double *work)
 {
-    double e[HB_MARCH_COMBS + 1] = {1}, scale = 1, sum = 1;
+    double e[HB_BRIDGE_REPEATS + 1] = {1}, scale = 1, sum = 1;
     double *de = work, *total = work + (K + 1) * d; // (K + 1, d), (d)
     memset(work, 0, (K + 2) * d * sizeof *work);
     for (size_t c = 0; c <= K; c++) {
@@ -64,8 +64,8 @@ static void add_pivot(size_t d, size_t K, const double *X, const double *dX, siz
     for (size_t k = 0; k < d; k++) slope[k] += factor * (total[k] - dX[pivot * d + k] * sum);
 }
 
-double hb_march_series(size_t d, size_t K, const double *X, const double *dX, double q,
-                       double *slope, double *work)
+double hb_bridge_series(size_t d, size_t K, const double *X, const double *dX, double q,
+                        double *slope, double *work)
 {
     double value = 0;
     memset(slope, 0, d * sizeof *slope);
@@ -75,8 +75,8 @@ double hb_march_series(size_t d, size_t K, const double *X, const double *dX, do
     return value / (double)(K + 1);
 }
 
-double hb_march_series_about(size_t d, size_t K, const double *X, const double *dX, double q,
-                             double *slope, double *work)
+double hb_bridge_series_about(size_t d, size_t K, const double *X, const double *dX, double q,
+                              double *slope, double *work)
 {
     double value = 0;
     memset(slope, 0, d * sizeof *slope);
@@ -85,13 +85,13 @@ double hb_march_series_about(size_t d, size_t K, const double *X, const double *
     return value;
 }
 
-void hb_march_store(hb_walk_block *b, size_t k, double size, double value, const double *slope)
+void hb_bridge_store(hb_walk_block *b, size_t k, double size, double value, const double *slope)
 {
     const size_t d = b->shared.d;
     if (value != 1) size += log(fabs(value));
     b->size[k] = size;
     b->sign[k] = value < 0 ? -1 : 1;
-    b->stray[k] = 0;
+    b->outlier[k] = 0;
     for (size_t j = 0; j < d; j++) b->slope[k * d + j] += slope[j];
     b->lost[k] = isnan(size) || size == INFINITY ||
                  (size > -INFINITY && !hb_all_finite(d, b->slope + k * d));

@@ -1,25 +1,18 @@
-/* Linear drifts: the Gaussian of the whole way, by one exponential and Gauss's quadrature.
+/* Linear drifts: the Gaussian of the whole path, by one exponential and Gauss's quadrature.
  *
- * f(x,t) = c(t) + A(t) x with noise g(t), r = g^2/2. Along s, the lag t = T - s (flow 1, the walk backward)
- * or the time t = s (flow -1, forward), with B = flow A and b = flow c,
- *     x' = E x + n + noise of covariance C:   E' = -B E,   n' = -B n - b,   C' = 2 r I - B C - C B',
- *     w' = tr A,    from E = 1 and zeros.
- * Working in t instead of tau keeps A constant under a noise schedule. Over a panel of length h, with
- * P(s) the way from s to the panel's end, P' = P B, P(h) = 1,
- *     E = P(0),    n = -int P b ds,    C = 2 int r P P' ds,    w = int tr A ds,
- * by Gauss's rule with NODES nodes. P at the nodes is a Taylor series where A is constant, the same for all
- * panels of one length; else Picard's iteration P_j = 1 - h sum_k W_jk P_k B_k, W_jk the integral of node k's
- * Lagrange polynomial from node j to the end, which gains a factor |B|h/k in its k-th round. Panels are
- * joined by
+ * f(x,t) = c(t) + A(t) x with noise g(t), r = g^2/2. Along s, the lag t = T - s (flow 1, backward)
+ * or the time t = s (flow -1), with B = flow A and b = flow c, x' = E x + n + noise of covariance
+ * C. Over a panel of length h, P(s) the propagator from s to the panel's end, P' = P B, P(h) = 1,
+ *     E = P(0),    n = -int P b ds,    C = 2 int r P P' ds,    w = int tr A ds
+ * by Gauss's rule; P at the nodes is a Taylor series where A is constant, else by collocation.
+ * Panels join as
  *     E = E2 E1,    n = E2 n1 + n2,    C = E2 C1 E2' + C2,    w = w1 + w2.
- * A panel is halved until whole and halves agree to AGREEMENT, and it is no longer than pieces between cuts around
- * narrow pulses in t (problem/time_cuts.h) that it holds. The halves make up `fine`, the wholes `rough`.
- * Where nothing depends on t, the doubling of base/linear_algebra.c takes the whole way at once, and its thirds.
- * A noise that is a matrix G(t) (problem/noise.h) has G G' in the place of 2 r I, and then t is tau:
- *     C = int P G G' P' ds,
- * each node's share as (P G)(P G)', so that C is positive also where it is nearly singular.
+ * A panel is halved until whole and halves agree to AGREEMENT, and is no longer than pieces between
+ * cuts (time_cuts.h); halves make up `fine`, wholes `rough`. Where nothing depends on t, the
+ * doubling of base/linear_algebra.c takes the whole path at once, and its thirds. A matrix G(t) has
+ * G G' for 2 r I, and t is tau.
  * A number to reproduce: F = -x over tau = 0.5 backward: E = e^0.5, C = e - 1, w = -0.5. */
-#include "path/linear_way.h"
+#include "path/linear_path.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -46,7 +39,7 @@ enum {
 static const double AGREEMENT = 2e-14; /* of whole and halves */
 static const double REACH = 0.5;       /* largest |B| h of a panel */
 
-size_t hb_linear_way_size(size_t d)
+size_t hb_linear_path_size(size_t d)
 {
     return 2 * d * d + d + 1;
 }
@@ -56,7 +49,7 @@ typedef struct panel_powers {
     double *P, *PP, *E; // (NODES, d, d), (NODES, d, d), (d, d)
 } panel_powers;
 
-typedef struct linear_way {
+typedef struct linear_path {
     hb_context *context;
     const hb_problem *problem;
     size_t d;
@@ -73,11 +66,12 @@ typedef struct linear_way {
     size_t panels;                     /* done */
     int broken;                        /* too many panels, or not finite */
     double *fine, *rough;
-} linear_way;
+} linear_path;
 
-/* ---- matrices ------------------------------------------------------------------------------------ */
+/* ---- matrices
+ * ------------------------------------------------------------------------------------ */
 
-static double largest(size_t n, const double *a)
+static double panel_largest(size_t n, const double *a)
 {
     double most = 0;
     for (size_t k = 0; k < n; k++) most = fabs(a[k]) > most || isnan(a[k]) ? fabs(a[k]) : most;
@@ -85,16 +79,18 @@ static double largest(size_t n, const double *a)
 }
 
 /* out = a a'; work: (d, d) */
-static hb_status square(hb_context *context, size_t d, const double *a, double *out, double *work)
+static hb_status panel_square(hb_context *context, size_t d, const double *a, double *out,
+                              double *work)
 {
     hb_matrix_transpose(d, a, work);
     return hb_matrix_product(context, d, 1, a, work, out);
 }
 
-/* ---- one panel ----------------------------------------------------------------------------------- */
+/* ---- one panel
+ * ----------------------------------------------------------------------------------- */
 
 /* P_j = e^{-B h (1 - node_j)} and E = e^{-B h}. */
-static hb_status taylor(linear_way *w, double h, const panel_powers *p)
+static hb_status panel_taylor(linear_path *w, double h, const panel_powers *p)
 {
     const size_t d = w->d, dd = d * d;
     double *term = w->work, *next = term + dd;
@@ -111,32 +107,38 @@ static hb_status taylor(linear_way *w, double h, const panel_powers *p)
     return HB_OK;
 }
 
-/* P at the nodes from B at the nodes; E = 1 - h sum_k w_k P_k B_k. PP is scratch until it is filled. */
-static hb_status picard(linear_way *w, double h, const panel_powers *p)
+hb_status hb_propagate(hb_context *context, const hb_propagator *p, double h, const double *A)
 {
-    const size_t d = w->d, dd = d * d;
+    const size_t d = p->d, dd = d * d;
     double change = 1;
-    for (int j = 0; j < NODES; j++) hb_matrix_diagonal(d, 1, p->P + (size_t)j * dd);
-    for (int round = 0; round < MOST_ROUNDS && change > 1e-17; round++) {
+    for (size_t j = 0; j < p->n; j++) hb_matrix_diagonal(d, 1, p->P + j * dd);
+    for (int round = 0; round < p->rounds && change > p->tolerance; round++) {
         change = 0;
-        for (size_t k = 0; k < NODES; k++)
-            HB_TRY(hb_matrix_product(w->context, d, w->flow * h, p->P + k * dd, w->A + k * dd,
-                                     p->PP + k * dd));
-        for (size_t j = 0; j < NODES; j++) {
-            hb_matrix_diagonal(d, 1, w->work);
-            for (size_t k = 0; k < NODES; k++)
-                hb_axpy(dd, -w->ahead[j][k], p->PP + k * dd, w->work);
-            hb_axpy(dd, -1, w->work, p->P + j * dd);
-            change = fmax(change, largest(dd, p->P + j * dd));
-            memcpy(p->P + j * dd, w->work, dd * sizeof(double));
+        for (size_t k = 0; k < p->n; k++)
+            HB_TRY(hb_matrix_product(context, d, h, p->P + k * dd, A + k * dd, p->PA + k * dd));
+        for (size_t j = 0; j < p->n; j++) {
+            hb_matrix_diagonal(d, 1, p->work);
+            for (size_t k = 0; k < p->n; k++)
+                hb_axpy(dd, p->rule[j * p->n + k], p->PA + k * dd, p->work);
+            for (size_t k = 0; k < dd; k++)
+                change = fmax(change, fabs(p->work[k] - p->P[j * dd + k]));
+            memcpy(p->P + j * dd, p->work, dd * sizeof(double));
         }
     }
-    hb_matrix_diagonal(d, 1, p->E);
-    for (size_t k = 0; k < NODES; k++) hb_axpy(dd, -w->weight[k], p->PP + k * dd, p->E);
+    hb_matrix_diagonal(d, 1, p->end);
+    for (size_t k = 0; k < p->n; k++) hb_axpy(dd, p->weight[k], p->PA + k * dd, p->end);
     return HB_OK;
 }
 
-static hb_status make_powers(linear_way *w, panel_powers *p)
+/* P and E of a panel from A at the nodes; PP is scratch. */
+static hb_status panel_picard(linear_path *w, double h, const panel_powers *p)
+{
+    const hb_propagator propagator = {w->d,        NODES, w->ahead[0], w->weight, 1e-17,
+                                      MOST_ROUNDS, p->P,  p->PP,       w->work,   p->E};
+    return hb_propagate(w->context, &propagator, -w->flow * h, w->A);
+}
+
+static hb_status make_powers(linear_path *w, panel_powers *p)
 {
     const size_t dd = w->d * w->d;
     void *memory;
@@ -149,13 +151,13 @@ static hb_status make_powers(linear_way *w, panel_powers *p)
 }
 
 /* Length of a panel. */
-static double length_of(const linear_way *w, int level)
+static double panel_length_of(const linear_path *w, int level)
 {
     return ldexp(w->T / w->first, -level);
 }
 
 /* c, r or G and, unless they are known, A at the nodes of the panel that begins at s. */
-static hb_status sample(linear_way *w, double s, double h)
+static hb_status panel_sample(linear_path *w, double s, double h)
 {
     for (int j = 0; j < NODES; j++) {
         const double at = s + h * w->node[j];
@@ -168,8 +170,8 @@ static hb_status sample(linear_way *w, double s, double h)
                                 w->timeless ? NULL : w->A, w->rate);
 }
 
-/* The lower triangle of C += share (P G)(P G)'; P NULL: the identity. */
-static void add_noise(linear_way *w, double share, const double *P, const double *G, double *C)
+/* The lower triangle of C += fraction (P G)(P G)'; P NULL: the identity. */
+static void add_noise(linear_path *w, double fraction, const double *P, const double *G, double *C)
 {
     const size_t d = w->d, m = w->m;
     double *PG = w->PG, *turned = PG + d * m; // (d, m), (m, d)
@@ -179,17 +181,18 @@ static void add_noise(linear_way *w, double share, const double *P, const double
         if (P[k] != 0) hb_axpy(m, P[k], G + k % d * m, PG + k / d * m);
     for (size_t k = 0; k < d * m; k++) turned[k % m * d + k / m] = PG[k];
     for (size_t k = 0; k < d * m; k++)
-        if (PG[k] != 0) hb_axpy(k / m + 1, share * PG[k], turned + k % m * d, C + k / m * d);
+        if (PG[k] != 0) hb_axpy(k / m + 1, fraction * PG[k], turned + k % m * d, C + k / m * d);
 }
 
-static void mirror(size_t d, double *C)
+static void panel_mirror(size_t d, double *C)
 {
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < i; j++) C[j * d + i] = C[i * d + j];
 }
 
 /* *powers of the panel, whose drift is sampled; too_long: |B| h is beyond REACH. */
-static hb_status prepare(linear_way *w, int level, double h, panel_powers **powers, int *too_long)
+static hb_status panel_prepare(linear_path *w, int level, double h, panel_powers **powers,
+                               int *too_long)
 {
     const size_t d = w->d, dd = d * d;
     panel_powers *p = w->powers + (w->timeless ? level : 0);
@@ -200,44 +203,44 @@ static hb_status prepare(linear_way *w, int level, double h, panel_powers **powe
     *too_long = !(size * h <= REACH);
     if (*too_long || (w->timeless && p->P)) return HB_OK;
     HB_TRY(make_powers(w, p));
-    hb_status status = (w->timeless ? taylor : picard)(w, h, p);
+    hb_status status = (w->timeless ? panel_taylor : panel_picard)(w, h, p);
     for (size_t j = 0; w->m == 0 && j < NODES && status == HB_OK; j++)
-        status = square(w->context, d, p->P + j * dd, p->PP + j * dd, w->work);
+        status = panel_square(w->context, d, p->P + j * dd, p->PP + j * dd, w->work);
     return status;
 }
 
 /* out: the frame of the panel of this level that begins at s; *too_long: none. */
-static hb_status panel_frame(linear_way *w, int level, double s, double *out, int *too_long)
+static hb_status panel_frame(linear_path *w, int level, double s, double *out, int *too_long)
 {
     const size_t d = w->d, dd = d * d;
-    const double h = length_of(w, level);
+    const double h = panel_length_of(w, level);
     double *E = out, *C = E + dd, *n = C + dd, *trace = n + d;
     panel_powers *p;
-    HB_TRY(sample(w, s, h));
-    HB_TRY(prepare(w, level, h, &p, too_long));
+    HB_TRY(panel_sample(w, s, h));
+    HB_TRY(panel_prepare(w, level, h, &p, too_long));
     if (*too_long) return HB_OK;
     memcpy(E, p->E, dd * sizeof *E);
     memset(C, 0, (dd + d + 1) * sizeof *C);
     for (size_t j = 0; j < NODES; j++) {
-        const double share = h * w->weight[j], *P = p->P + j * dd;
+        const double fraction = h * w->weight[j], *P = p->P + j * dd;
         const double *A = w->A + (w->timeless ? 0 : j * dd), *f = w->f + j * d;
         if (w->m > 0)
-            add_noise(w, share, P, w->G + j * d * w->m, C);
+            add_noise(w, fraction, P, w->G + j * d * w->m, C);
         else
-            hb_axpy(dd, 2 * share * w->rate[j], p->PP + j * dd, C);
+            hb_axpy(dd, 2 * fraction * w->rate[j], p->PP + j * dd, C);
         for (size_t i = 0; i < d; i++) {
             double sum = 0;
             for (size_t k = 0; k < d; k++) sum += P[i * d + k] * f[k];
-            n[i] -= w->flow * share * sum;
-            *trace += share * A[i * d + i];
+            n[i] -= w->flow * fraction * sum;
+            *trace += fraction * A[i * d + i];
         }
     }
-    if (w->m > 0) mirror(d, C);
+    if (w->m > 0) panel_mirror(d, C);
     return HB_OK;
 }
 
 /* total = panel after total */
-static hb_status join(linear_way *w, const double *panel, double *total)
+static hb_status panel_join(linear_path *w, const double *panel, double *total)
 {
     const size_t d = w->d, dd = d * d;
     const double *E = panel, *C = E + dd, *n = C + dd;
@@ -259,15 +262,16 @@ static hb_status join(linear_way *w, const double *panel, double *total)
     return HB_OK;
 }
 
-static void begin(size_t d, double *total)
+static void panel_begin(size_t d, double *total)
 {
-    memset(total, 0, hb_linear_way_size(d) * sizeof *total);
+    memset(total, 0, hb_linear_path_size(d) * sizeof *total);
     hb_matrix_diagonal(d, 1, total);
 }
 
-/* ---- all panels ---------------------------------------------------------------------------------- */
+/* ---- all panels
+ * ---------------------------------------------------------------------------------- */
 
-static double largest_gap(size_t n, const double *a, const double *b)
+static double panel_largest_gap(size_t n, const double *a, const double *b)
 {
     double most = 0;
     for (size_t k = 0; k < n; k++) most = fmax(most, fabs(a[k] - b[k]));
@@ -275,18 +279,18 @@ static double largest_gap(size_t n, const double *a, const double *b)
 }
 
 /* A shift counts in units of what was moved, or of the spread. */
-static int agree(size_t d, const double *a, const double *b)
+static int panel_agree(size_t d, const double *a, const double *b)
 {
     const size_t dd = d * d;
-    const double spread = largest(dd, a + dd), shift = largest(d, a + 2 * dd);
-    return largest_gap(dd, a, b) <= AGREEMENT * largest(dd, a) &&
-           largest_gap(dd, a + dd, b + dd) <= AGREEMENT * spread &&
-           largest_gap(d, a + 2 * dd, b + 2 * dd) <= AGREEMENT * (shift + sqrt(spread)) &&
+    const double spread = panel_largest(dd, a + dd), shift = panel_largest(d, a + 2 * dd);
+    return panel_largest_gap(dd, a, b) <= AGREEMENT * panel_largest(dd, a) &&
+           panel_largest_gap(dd, a + dd, b + dd) <= AGREEMENT * spread &&
+           panel_largest_gap(d, a + 2 * dd, b + 2 * dd) <= AGREEMENT * (shift + sqrt(spread)) &&
            fabs(a[2 * dd + d] - b[2 * dd + d]) <= AGREEMENT * (1 + fabs(a[2 * dd + d]));
 }
 
 /* Whether a cut in t lies inside of a panel that is longer than the pieces beside the cut. */
-static int hides(const linear_way *w, double s, double h)
+static int panel_hides(const linear_path *w, double s, double h)
 {
     const hb_time_cuts *cuts = hb_problem_cuts(w->problem);
     const double *t = cuts->t, low = w->flow > 0 ? w->T - s - h : s, high = low + h;
@@ -297,18 +301,18 @@ static int hides(const linear_way *w, double s, double h)
 }
 
 /* Adds the panel of this level that begins at s, whose frame is `whole` unless it is too long. */
-static hb_status add_panel(linear_way *w, int level, double s, const double *whole, int too_long)
+static hb_status add_panel(linear_path *w, int level, double s, const double *whole, int too_long)
 {
-    const size_t d = w->d, size = hb_linear_way_size(d);
-    const double h = length_of(w, level);
+    const size_t d = w->d, size = hb_linear_path_size(d);
+    const double h = panel_length_of(w, level);
     int long_half[2];
     void *memory;
     if (++w->panels > MOST_PANELS || (too_long && level == LEVELS)) w->broken = 1;
     if (w->broken) return HB_OK;
     HB_TRY(hb_progress(w->context, "linear drift", s, w->T));
     if (level == LEVELS) { // a jump in time; what is so short counts for nothing
-        HB_TRY(join(w, whole, w->fine));
-        return join(w, whole, w->rough);
+        HB_TRY(panel_join(w, whole, w->fine));
+        return panel_join(w, whole, w->rough);
     }
     HB_TRY(hb_allocate(w->context, 3 * size, sizeof(double), &memory));
     double *half = memory, *both = half + 2 * size; // (2, size), (size)
@@ -318,18 +322,18 @@ static hb_status add_panel(linear_way *w, int level, double s, const double *who
     int fits = 0;
     if (status == HB_OK && !too_long && !long_half[0] && !long_half[1]) {
         memcpy(both, half, size * sizeof(double));
-        status = join(w, half + size, both);
-        fits = agree(d, both, whole) && !hides(w, s, h);
+        status = panel_join(w, half + size, both);
+        fits = panel_agree(d, both, whole) && !panel_hides(w, s, h);
     }
-    if (fits && status == HB_OK) status = join(w, both, w->fine);
-    if (fits && status == HB_OK) status = join(w, whole, w->rough);
+    if (fits && status == HB_OK) status = panel_join(w, both, w->fine);
+    if (fits && status == HB_OK) status = panel_join(w, whole, w->rough);
     for (int k = 0; k < 2 && status == HB_OK && !fits; k++)
         status = add_panel(w, level + 1, s + 0.5 * h * k, half + (size_t)k * size, long_half[k]);
     hb_release(w->context, memory);
     return status;
 }
 
-static hb_status add_panels(linear_way *w, double *whole)
+static hb_status add_panels(linear_path *w, double *whole)
 {
     for (int k = 0; k < w->first && !w->broken; k++) {
         int too_long;
@@ -340,8 +344,8 @@ static hb_status add_panels(linear_way *w, double *whole)
     return HB_OK;
 }
 
-/* Nothing depends on t: the way in `parts` equal pieces; powers: (3 and more, d, d). */
-static hb_status constant_way(linear_way *w, int parts, double *panel, double *total,
+/* Nothing depends on t: the path in `parts` equal pieces; powers: (3 and more, d, d). */
+static hb_status constant_way(linear_path *w, int parts, double *panel, double *total,
                               double *scratch)
 {
     const size_t d = w->d, dd = d * d;
@@ -350,7 +354,7 @@ static hb_status constant_way(linear_way *w, int parts, double *panel, double *t
     if (w->m > 0) {
         memset(Q, 0, dd * sizeof *Q);
         add_noise(w, 1, NULL, w->G, Q);
-        mirror(d, Q);
+        panel_mirror(d, Q);
     }
     for (size_t k = 0; k < dd; k++) B[k] = w->flow * w->A[k] / w->rate[0];
     HB_TRY(
@@ -361,16 +365,17 @@ static hb_status constant_way(linear_way *w, int parts, double *panel, double *t
         for (size_t k = 0; k < d; k++) n[i] -= w->flow * K[i * d + k] * w->f[k] / w->rate[0];
     }
     n[d] = trace * w->T / parts;
-    begin(d, total);
-    for (int k = 0; k < parts; k++) HB_TRY(join(w, panel, total));
+    panel_begin(d, total);
+    for (int k = 0; k < parts; k++) HB_TRY(panel_join(w, panel, total));
     return HB_OK;
 }
 
-/* ---- the call ------------------------------------------------------------------------------------ */
+/* ---- the call
+ * ------------------------------------------------------------------------------------ */
 
-/* t with tau(t) = tau, to rounding: the problem's own time where it is that one; else the inverse, which is
- * good to 1e-12, and a step of Newton. */
-static hb_status find_time(linear_way *w, double tau)
+/* t with tau(t) = tau, to rounding: the problem's own time where it is that one; else the inverse,
+ * which is good to 1e-12, and a step of Newton. */
+static hb_status find_time(linear_path *w, double tau)
 {
     const double own = hb_problem_time(w->problem);
     double found;
@@ -386,22 +391,22 @@ static hb_status find_time(linear_way *w, double tau)
     return HB_OK;
 }
 
-static hb_status create_arrays(linear_way *w, hb_workspace *work)
+static hb_status panel_create_arrays(linear_path *w, hb_workspace *work)
 {
     const size_t d = w->d, dd = d * d;
     HB_TRY(HB_WORKSPACE(w->context, work, HB_ARRAY(w->origin, NODES * d), HB_ARRAY(w->t, NODES),
                         HB_ARRAY(w->f, NODES * d), HB_ARRAY(w->A, NODES * dd),
                         HB_ARRAY(w->rate, NODES), HB_ARRAY(w->work, 3 * dd + d),
-                        HB_ARRAY(w->scratch, hb_linear_way_size(d) + 2 * dd + HB_LINEAR_WORK(d)),
+                        HB_ARRAY(w->scratch, hb_linear_path_size(d) + 2 * dd + HB_LINEAR_WORK(d)),
                         HB_ARRAY(w->G, NODES * d * w->m), HB_ARRAY(w->PG, 2 * d * w->m + dd)));
     memset(w->origin, 0, NODES * d * sizeof(double));
     return hb_quadrature_beta(w->context, 1, 1, NODES, w->node, w->weight);
 }
 
-static hb_status go(linear_way *w, double tau)
+static hb_status panel_solve_all(linear_path *w, double tau)
 {
     double *scratch = w->scratch;
-    const size_t d = w->d, size = hb_linear_way_size(d);
+    const size_t d = w->d, size = hb_linear_path_size(d);
     hb_collocation(NODES, w->node, w->weight, 1, w->ahead[0]);
     HB_TRY(find_time(w, tau));
     w->t[0] = w->T;
@@ -410,23 +415,24 @@ static hb_status go(linear_way *w, double tau)
         w->rate[0] = 1;
         HB_TRY(hb_problem_noise_factor(w->context, w->problem, 1, NULL, w->T, w->G));
     }
-    begin(d, w->fine);
-    begin(d, w->rough);
+    panel_begin(d, w->fine);
+    panel_begin(d, w->rough);
     if (hb_problem_is_autonomous(w->problem) && hb_problem_noise_is_constant(w->problem)) {
         HB_TRY(constant_way(w, 1, scratch, w->fine, scratch + size));
         HB_TRY(constant_way(w, 3, scratch, w->rough, scratch + size));
     } else {
         HB_TRY(add_panels(w, scratch));
     }
-    w->broken |= !isfinite(largest(size, w->fine)) || !isfinite(largest(size, w->rough));
+    w->broken |=
+        !isfinite(panel_largest(size, w->fine)) || !isfinite(panel_largest(size, w->rough));
     return HB_OK;
 }
 
-hb_status hb_linear_way(hb_context *context, const hb_problem *problem, double tau, double flow,
-                        double *fine, double *rough, int *found)
+hb_status hb_linear_path(hb_context *context, const hb_problem *problem, double tau, double flow,
+                         double *fine, double *rough, int *found)
 {
     const size_t d = (size_t)hb_problem_dim(problem);
-    linear_way w = {.context = context, .problem = problem, .d = d, .flow = flow};
+    linear_path w = {.context = context, .problem = problem, .d = d, .flow = flow};
     hb_workspace work = {0};
     w.timeless = hb_problem_jacobian_is_timeless(problem);
     if (hb_problem_noise_kind(problem) == HB_NOISE_MATRIX)
@@ -434,8 +440,8 @@ hb_status hb_linear_way(hb_context *context, const hb_problem *problem, double t
     w.first = w.m > 0 && d > MANY ? FEW_PANELS : FIRST_PANELS;
     w.fine = fine;
     w.rough = rough;
-    hb_status status = create_arrays(&w, &work);
-    if (status == HB_OK) status = go(&w, tau);
+    hb_status status = panel_create_arrays(&w, &work);
+    if (status == HB_OK) status = panel_solve_all(&w, tau);
     *found = status == HB_OK && !w.broken;
     for (int k = 0; k <= LEVELS; k++) hb_release(context, w.powers[k].P);
     hb_workspace_destroy(&work);

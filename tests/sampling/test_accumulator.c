@@ -1,10 +1,9 @@
-/* The tally of the sampling methods: moments against sums written out plainly, errors against the spread
- * over repetitions, and each doubt provoked by a distribution that deserves it. */
+/* The accumulator of the sampling methods: moments against sums written out plainly, errors against the spread
+ * over repetitions, and each flag provoked by a distribution that deserves it. */
 #include "support.h"
 
+#include "sampling/accumulator.h"
 #include "sampling/spread.h"
-#include "sampling/tally.h"
-#include "sampling/tally_bias.h"
 
 enum { DIM = 2, N = 1000, MOST = 60 + 4 * 32 };
 
@@ -33,10 +32,10 @@ static void drop(units u)
     free(u.b);
 }
 
-static hb_tally_answer answer(const double *tally, double log_scale, double *score, double *se)
+static hb_answer answer(const double *sums, double log_scale, double *score, double *se)
 {
-    hb_tally_answer out;
-    hb_tally_answer_of(DIM, tally, log_scale, &out, score, se);
+    hb_answer out;
+    hb_accumulator_answer(DIM, sums, log_scale, &out, score, se);
     return out;
 }
 
@@ -44,18 +43,18 @@ static void four_units_by_hand(void **state)
 {
     (void)state;
     const double a[] = {1, 2, 3, 4}, b[] = {1, 2, 0.5, -1};
-    double tally[MOST], score, se;
-    hb_tally_answer out;
-    assert_true(hb_tally_size(1) <= MOST);
-    hb_tally_clear(1, tally);
-    hb_tally_add(1, tally, 4, a, b);
-    hb_tally_answer_of(1, tally, log(3.0), &out, &score, &se);
+    double sums[MOST], score, se;
+    hb_answer out;
+    assert_true(hb_accumulator_size(1) <= MOST);
+    hb_accumulator_clear(1, sums);
+    hb_accumulator_add(1, sums, 4, a, b);
+    hb_accumulator_answer(1, sums, log(3.0), &out, &score, &se);
     assert_relative(out.density, 7.5, 1e-14);
     assert_relative(out.relative, 1.3925 * sqrt(5.0 / 12) / 2.5, 1e-14);
     assert_relative(out.effective, 100.0 / 30, 1e-14);
-    assert_int_equal(out.doubt, HB_TALLY_FEW);
+    assert_int_equal(out.flag, HB_FLAG_FEW);
     assert_true(isinf(out.density_se) && isinf(se));
-    assert_true(hb_tally_units(tally) == 4);
+    assert_true(hb_accumulator_units(sums) == 4);
 }
 
 /* Against the definitions, in two passes and long double. */
@@ -64,11 +63,11 @@ static void moments_are_those_of_the_definition(void **state)
     (void)state;
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     units u = draw(context, 1, N, 0.4);
-    double tally[MOST], score[DIM], se[DIM];
-    hb_tally_clear(DIM, tally);
-    hb_tally_add(DIM, tally, N, u.a, u.b);
+    double sums[MOST], score[DIM], se[DIM];
+    hb_accumulator_clear(DIM, sums);
+    hb_accumulator_add(DIM, sums, N, u.a, u.b);
     const double scale = -1.7;
-    hb_tally_answer out = answer(tally, scale, score, se);
+    hb_answer out = answer(sums, scale, score, se);
     long double A = 0, B[DIM] = {0}, aa = 0, ab[DIM] = {0}, bb[DIM] = {0};
     for (int i = 0; i < N; i++) A += u.a[i] / (long double)N;
     for (int i = 0; i < N * DIM; i++) B[i % DIM] += u.b[i] / (long double)N;
@@ -86,8 +85,8 @@ static void moments_are_those_of_the_definition(void **state)
     const double plain = (double)(sqrtl(aa / N) / A), e = wide * plain;
     const double v = (double)logl(A) + scale, density = exp(v);
     assert_true(wide > 1.0005);
-    assert_int_equal(out.doubt, HB_TALLY_FINE);
-    assert_int_equal(out.score_doubt, HB_TALLY_FINE);
+    assert_int_equal(out.flag, HB_FLAG_NONE);
+    assert_int_equal(out.score_flag, HB_FLAG_NONE);
     assert_relative(out.density, density, 1e-13);
     assert_relative(out.density_se, density * e, 1e-12);
     assert_relative(out.log_density, v + plain * plain / 2, 1e-12);
@@ -111,20 +110,20 @@ static void merging_gives_what_adding_gives(void **state)
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     units u = draw(context, 2, N, 0.6);
     double whole[MOST], parts[MOST], part[MOST], score[2][DIM], se[2][DIM];
-    hb_tally_clear(DIM, whole);
-    hb_tally_add(DIM, whole, N, u.a, u.b);
-    hb_tally_lose(whole, 3);
-    hb_tally_clear(DIM, parts);
+    hb_accumulator_clear(DIM, whole);
+    hb_accumulator_add(DIM, whole, N, u.a, u.b);
+    hb_accumulator_lose(whole, 3);
+    hb_accumulator_clear(DIM, parts);
     const size_t ends[] = {0, 1, 1, 137, 500, N};
     for (int k = 0; k < 5; k++) {
-        hb_tally_clear(DIM, part);
-        hb_tally_add(DIM, part, ends[k + 1] - ends[k], u.a + ends[k], u.b + ends[k] * DIM);
-        if (k == 3) hb_tally_lose(part, 3);
-        hb_tally_merge(DIM, parts, part);
+        hb_accumulator_clear(DIM, part);
+        hb_accumulator_add(DIM, part, ends[k + 1] - ends[k], u.a + ends[k], u.b + ends[k] * DIM);
+        if (k == 3) hb_accumulator_lose(part, 3);
+        hb_accumulator_merge(DIM, parts, part);
     }
-    for (size_t k = 0; k < hb_tally_size(DIM); k++)
+    for (size_t k = 0; k < hb_accumulator_size(DIM); k++)
         assert_near(parts[k], whole[k], 1e-11 * (1 + fabs(whole[k])));
-    hb_tally_answer a = answer(whole, 0, score[0], se[0]), b = answer(parts, 0, score[1], se[1]);
+    hb_answer a = answer(whole, 0, score[0], se[0]), b = answer(parts, 0, score[1], se[1]);
     assert_true(b.units == N && b.lost == 3 && a.tail_index == b.tail_index);
     drop(u);
     hb_context_destroy(context);
@@ -149,27 +148,26 @@ static void differences_beyond_noise_are_claimed(void **state)
     hb_context *context;
     assert_ok(NULL, hb_context_create(NULL, &context));
     const units u = draw(context, 77, N, 0.3);
-    double tally[MOST], score[DIM], se[DIM], plain[DIM],
-        *none = calloc(N * (1 + DIM), sizeof *none);
-    hb_tally_clear(DIM, tally);
-    hb_tally_add(DIM, tally, N, u.a, u.b);
-    const hb_tally_answer before = answer(tally, 0, score, plain);
+    double sums[MOST], score[DIM], se[DIM], plain[DIM], *none = calloc(N * (1 + DIM), sizeof *none);
+    hb_accumulator_clear(DIM, sums);
+    hb_accumulator_add(DIM, sums, N, u.a, u.b);
+    const hb_answer before = answer(sums, 0, score, plain);
     for (int i = 0; i < N; i++) none[i] = 0.02 * 2.385; // all alike: 2 % of the density, no noise
-    hb_tally_differ(DIM, tally, N, none, none + N);
-    hb_tally_answer after = answer(tally, 0, score, se);
+    hb_accumulator_differ(DIM, sums, N, none, none + N);
+    hb_answer after = answer(sums, 0, score, se);
     assert_near(after.relative, hypot(before.relative, 0.02), 4e-4);
-    assert_true(after.doubt == HB_TALLY_FINE && fabs(after.bias - 0.02) < 4e-4);
+    assert_true(after.flag == HB_FLAG_NONE && fabs(after.bias - 0.02) < 4e-4);
     for (int i = 0; i < N; i++) none[i] = 0.2 * 2.385;
-    hb_tally_differ(DIM, tally, N, none, none + N);
-    after = answer(tally, 0, score, se);
-    assert_int_equal(after.doubt, HB_TALLY_COARSE);
+    hb_accumulator_differ(DIM, sums, N, none, none + N);
+    after = answer(sums, 0, score, se);
+    assert_int_equal(after.flag, HB_FLAG_COARSE);
     assert_true(isinf(after.density_se) && isinf(se[0]));
     free(none);
     drop(u);
     hb_context_destroy(context);
 }
 
-/* Over REPEATS repetitions the claimed error is the real spread, and nothing is off by more than 5 errors
+/* Over REPEATS repetitions the reported error is the real spread, and nothing is off by more than 5 errors
  * of the mean: density 2.385 e^scale, scores 0.7 and -1.3. */
 static void claimed_errors_are_the_spread(void **state)
 {
@@ -181,11 +179,11 @@ static void claimed_errors_are_the_spread(void **state)
     double sum[QUANTITIES] = {0}, square[QUANTITIES] = {0}, claimed[QUANTITIES] = {0};
     for (int r = 0; r < REPEATS; r++) {
         units drawn = draw(context, 1000 + (uint64_t)r, PART, 0.5);
-        double tally[MOST], score[DIM], se[DIM];
-        hb_tally_clear(DIM, tally);
-        hb_tally_add(DIM, tally, PART, drawn.a, drawn.b);
-        const hb_tally_answer out = answer(tally, scale, score, se);
-        assert_int_equal(out.doubt, HB_TALLY_FINE);
+        double sums[MOST], score[DIM], se[DIM];
+        hb_accumulator_clear(DIM, sums);
+        hb_accumulator_add(DIM, sums, PART, drawn.a, drawn.b);
+        const hb_answer out = answer(sums, scale, score, se);
+        assert_int_equal(out.flag, HB_FLAG_NONE);
         const double value[] = {out.density, out.log_density, out.entropy, score[0], score[1]};
         const double error[] = {out.density_se, out.log_density_se, out.entropy_se, se[0], se[1]};
         for (int q = 0; q < QUANTITIES; q++) {
@@ -207,29 +205,29 @@ static void a_tiny_density_keeps_its_logarithm(void **state)
     (void)state;
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     units u = draw(context, 3, N, 0.2);
-    double tally[MOST], score[DIM], se[DIM];
-    hb_tally_clear(DIM, tally);
-    hb_tally_add(DIM, tally, N, u.a, u.b);
-    const hb_tally_answer out = answer(tally, -2000, score, se);
-    assert_int_equal(out.doubt, HB_TALLY_FINE);
+    double sums[MOST], score[DIM], se[DIM];
+    hb_accumulator_clear(DIM, sums);
+    hb_accumulator_add(DIM, sums, N, u.a, u.b);
+    const hb_answer out = answer(sums, -2000, score, se);
+    assert_int_equal(out.flag, HB_FLAG_NONE);
     assert_near(out.log_density, log(2.385) - 2000, 0.05);
     assert_true(out.density == 0 && out.entropy == 0 && out.density_se == 0 && out.relative < 0.01);
     drop(u);
     hb_context_destroy(context);
 }
 
-/* ---- doubts ---- */
+/* ---- flags ---- */
 
-static hb_tally_answer answer_of_values(size_t n, const double *a, const double *b, double lost)
+static hb_answer answer_of_values(size_t n, const double *a, const double *b, double lost)
 {
-    double tally[MOST], score[DIM], se[DIM];
-    hb_tally_clear(DIM, tally);
-    hb_tally_add(DIM, tally, n, a, b);
-    hb_tally_lose(tally, lost);
-    const hb_tally_answer out = answer(tally, 0, score, se);
-    assert_true((out.doubt == HB_TALLY_FINE) == isfinite(out.density_se));
-    assert_true((out.doubt == HB_TALLY_FINE) == isfinite(out.log_density_se));
-    assert_true((out.score_doubt == HB_TALLY_FINE) == isfinite(se[0]));
+    double sums[MOST], score[DIM], se[DIM];
+    hb_accumulator_clear(DIM, sums);
+    hb_accumulator_add(DIM, sums, n, a, b);
+    hb_accumulator_lose(sums, lost);
+    const hb_answer out = answer(sums, 0, score, se);
+    assert_true((out.flag == HB_FLAG_NONE) == isfinite(out.density_se));
+    assert_true((out.flag == HB_FLAG_NONE) == isfinite(out.log_density_se));
+    assert_true((out.score_flag == HB_FLAG_NONE) == isfinite(se[0]));
     for (int k = 0; k < DIM; k++) assert_false(isnan(score[k]) && signbit(score[k])); /* "-nan" */
     assert_false(isnan(out.log_density) && signbit(out.log_density));
     return out;
@@ -248,31 +246,31 @@ static void each_doubt_is_raised(void **state)
     enum { MANY = 100000 };
     hb_context *context = make_context(HB_ISA_AUTO, 0);
     double *a = calloc(MANY, sizeof *a), *b = calloc(MANY * DIM, sizeof *b);
-    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_NOTHING);
-    assert_int_equal(answer_of_values(0, a, b, 0).doubt, HB_TALLY_NOTHING);
-    assert_int_equal(answer_of_values(MANY, a, b, MANY - 1).doubt, HB_TALLY_NOTHING);
-    assert_int_equal(answer_of_values(MANY, a, b, MANY).doubt, HB_TALLY_LOST);
+    assert_int_equal(answer_of_values(MANY, a, b, 0).flag, HB_FLAG_NOTHING);
+    assert_int_equal(answer_of_values(0, a, b, 0).flag, HB_FLAG_NOTHING);
+    assert_int_equal(answer_of_values(MANY, a, b, MANY - 1).flag, HB_FLAG_NOTHING);
+    assert_int_equal(answer_of_values(MANY, a, b, MANY).flag, HB_FLAG_LOST);
     for (int i = 0; i < 20; i++) a[i * 37] = 1.7; /* 20 of MANY count */
-    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_FEW);
+    assert_int_equal(answer_of_values(MANY, a, b, 0).flag, HB_FLAG_FEW);
     for (int i = 0; i < 200; i++) a[i * 37] = 1.7;
-    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_FINE);
+    assert_int_equal(answer_of_values(MANY, a, b, 0).flag, HB_FLAG_NONE);
     for (int i = 0; i < 200; i += 2) a[i * 37] = -1.6; /* the mean is 0.05 +- 0.12 */
-    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_NEGATIVE);
+    assert_int_equal(answer_of_values(MANY, a, b, 0).flag, HB_FLAG_NEGATIVE);
     fill_tail(context, MANY, 1.2, a);
-    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_HEAVY);
+    assert_int_equal(answer_of_values(MANY, a, b, 0).flag, HB_FLAG_HEAVY);
     for (int i = 0; i < MANY; i++) a[i] = pow((i + 0.5) / MANY, -1 / 1.35); /* none has 5 % */
-    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_HEAVY);
+    assert_int_equal(answer_of_values(MANY, a, b, 0).flag, HB_FLAG_HEAVY);
     fill_tail(context, MANY, 4, a);
-    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_FINE);
+    assert_int_equal(answer_of_values(MANY, a, b, 0).flag, HB_FLAG_NONE);
     a[5] = 1e4; /* a share of 7 % */
-    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_HEAVY);
+    assert_int_equal(answer_of_values(MANY, a, b, 0).flag, HB_FLAG_HEAVY);
     a[5] = NAN;
-    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_HEAVY);
+    assert_int_equal(answer_of_values(MANY, a, b, 0).flag, HB_FLAG_HEAVY);
     a[5] = 1e300;
-    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_HEAVY);
+    assert_int_equal(answer_of_values(MANY, a, b, 0).flag, HB_FLAG_HEAVY);
     a[5] = 1;
-    assert_int_equal(answer_of_values(MANY, a, b, 20).doubt, HB_TALLY_FINE);
-    assert_int_equal(answer_of_values(MANY, a, b, 2000).doubt, HB_TALLY_LOST);
+    assert_int_equal(answer_of_values(MANY, a, b, 20).flag, HB_FLAG_NONE);
+    assert_int_equal(answer_of_values(MANY, a, b, 2000).flag, HB_FLAG_LOST);
     free(a);
     free(b);
     hb_context_destroy(context);
@@ -288,10 +286,10 @@ static void an_error_that_rests_on_three_units_is_doubted(void **state)
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < MANY; i++)
             a[i] = i < 3 ? (k ? 3.2 : 2.0) : i < 32 ? 1 + 0.01 * i : 0.05;
-        const hb_tally_answer out = answer_of_values(MANY, a, b, 0);
+        const hb_answer out = answer_of_values(MANY, a, b, 0);
         assert_true(out.tail_index > 3 && out.effective > 50);
         assert_true((out.freedom < 30) == (k == 1));
-        assert_int_equal(out.doubt, k ? HB_TALLY_HEAVY : HB_TALLY_FINE);
+        assert_int_equal(out.flag, k ? HB_FLAG_HEAVY : HB_FLAG_NONE);
     }
 }
 
@@ -300,23 +298,23 @@ static void strays_are_doubted(void **state)
 {
     (void)state;
     const double a[] = {1.5, 2.385, 1.9}, b[3 * DIM] = {0};
-    double tally[MOST], other[MOST], score[DIM], se[DIM], sum = 0;
-    hb_tally_clear(DIM, tally);
-    hb_tally_clear(DIM, other);
+    double sums[MOST], other[MOST], score[DIM], se[DIM], sum = 0;
+    hb_accumulator_clear(DIM, sums);
+    hb_accumulator_clear(DIM, other);
     for (int k = 0; k < 500; k++) {
-        hb_tally_add(DIM, k % 2 ? tally : other, 3, a, b);
+        hb_accumulator_add(DIM, k % 2 ? sums : other, 3, a, b);
         sum += a[0] + a[1] + a[2];
     }
-    hb_tally_stray(tally, 0.3 * sum);
-    hb_tally_stray(other, 0.19 * sum);
-    hb_tally_merge(DIM, tally, other);
-    assert_int_equal(answer(tally, 0, score, se).doubt, HB_TALLY_FINE);
-    hb_tally_stray(tally, 0.02 * sum);
-    assert_int_equal(answer(tally, 0, score, se).doubt, HB_TALLY_STRAY);
+    hb_accumulator_outlier(sums, 0.3 * sum);
+    hb_accumulator_outlier(other, 0.19 * sum);
+    hb_accumulator_merge(DIM, sums, other);
+    assert_int_equal(answer(sums, 0, score, se).flag, HB_FLAG_NONE);
+    hb_accumulator_outlier(sums, 0.02 * sum);
+    assert_int_equal(answer(sums, 0, score, se).flag, HB_FLAG_OUTLIERS);
     assert_true(isinf(se[0]));
 }
 
-/* A density that is well known, with gradients whose tail has no variance: only the score is doubted. */
+/* A density that is well known, with gradients whose tail has no variance: only the score is flagged. */
 static void the_score_has_doubts_of_its_own(void **state)
 {
     (void)state;
@@ -324,12 +322,12 @@ static void the_score_has_doubts_of_its_own(void **state)
     hb_context *context = make_context(HB_ISA_AUTO, 0);
     double *a = calloc(MANY, sizeof *a), *b = calloc(MANY * DIM, sizeof *b);
     for (int i = 0; i < MANY; i++) a[i] = 1 + 0.1 * (i % 7);
-    hb_tally_answer out = answer_of_values(MANY, a, b, 0);
-    assert_int_equal(out.score_doubt, HB_TALLY_FINE); /* all gradients 0: flat */
+    hb_answer out = answer_of_values(MANY, a, b, 0);
+    assert_int_equal(out.score_flag, HB_FLAG_NONE); /* all gradients 0: flat */
     fill_tail(context, MANY * DIM, 0.9, b);
     out = answer_of_values(MANY, a, b, 0);
-    assert_int_equal(out.doubt, HB_TALLY_FINE);
-    assert_int_equal(out.score_doubt, HB_TALLY_HEAVY);
+    assert_int_equal(out.flag, HB_FLAG_NONE);
+    assert_int_equal(out.score_flag, HB_FLAG_HEAVY);
     free(a);
     free(b);
     hb_context_destroy(context);
@@ -337,21 +335,22 @@ static void the_score_has_doubts_of_its_own(void **state)
 
 /* ---- other units decide ---- */
 
-typedef struct watched {
-    hb_tally_answer at;
+typedef struct diagnosed {
+    hb_answer at;
     double score[DIM], score_se[DIM];
-} watched;
+} diagnosed;
 
-/* n values in `tally`, m in the watch, all gradients 0. */
-static watched watch_values(size_t n, const double *a, size_t m, const double *other, double parts)
+/* n values in `accumulator`, m in the diagnostic sample, all gradients 0. */
+static diagnosed watch_values(size_t n, const double *a, size_t m, const double *other,
+                              double parts)
 {
-    double tally[MOST], watch[MOST], *b = calloc((n + m) * DIM, sizeof *b);
-    watched out;
-    hb_tally_clear(DIM, tally);
-    hb_tally_clear(DIM, watch);
-    hb_tally_add(DIM, tally, n, a, b);
-    hb_tally_add(DIM, watch, m, other, b);
-    hb_tally_watched(DIM, tally, watch, parts, 0, &out.at, out.score, out.score_se);
+    double sums[MOST], watch[MOST], *b = calloc((n + m) * DIM, sizeof *b);
+    diagnosed out;
+    hb_accumulator_clear(DIM, sums);
+    hb_accumulator_clear(DIM, watch);
+    hb_accumulator_add(DIM, sums, n, a, b);
+    hb_accumulator_add(DIM, watch, m, other, b);
+    hb_accumulator_diagnosed(DIM, sums, watch, parts, 0, &out.at, out.score, out.score_se);
     free(b);
     return out;
 }
@@ -370,7 +369,7 @@ static void a_pair_by_hand(void **state)
     assert_memory_equal(other, expected, sizeof expected);
 }
 
-/* A value that outweighs the averaged units raises no doubt, and one in the watch does; one that is not finite
+/* A value that outweighs the averaged units raises no flag, and one in the diagnostic sample does; one that is not finite
  * always does. */
 static void the_averaged_units_do_not_decide(void **state)
 {
@@ -379,22 +378,22 @@ static void the_averaged_units_do_not_decide(void **state)
     double *a = malloc(MANY * sizeof *a), *other = malloc(FEWER * sizeof *other);
     for (int i = 0; i < MANY; i++) a[i] = 1 + 0.1 * (i % 7);
     for (int i = 0; i < FEWER; i++) other[i] = 1 + 0.1 * (i % 7);
-    const watched fine = watch_values(MANY, a, FEWER, other, 1);
-    assert_int_equal(fine.at.doubt, HB_TALLY_FINE);
+    const diagnosed fine = watch_values(MANY, a, FEWER, other, 1);
+    assert_int_equal(fine.at.flag, HB_FLAG_NONE);
     assert_relative(fine.at.effective, 4 * FEWER * (1.69 / 1.73), 1e-3);
     a[77] = 0.2 * MANY;
-    assert_int_equal(watch_values(MANY, a, FEWER, other, 1).at.doubt, HB_TALLY_FINE);
-    assert_int_equal(watch_values(MANY, a, MANY, a, 1).at.doubt, HB_TALLY_HEAVY);
+    assert_int_equal(watch_values(MANY, a, FEWER, other, 1).at.flag, HB_FLAG_NONE);
+    assert_int_equal(watch_values(MANY, a, MANY, a, 1).at.flag, HB_FLAG_HEAVY);
     other[77] = 0.2 * FEWER;
-    assert_int_equal(watch_values(MANY, a, FEWER, other, 1).at.doubt, HB_TALLY_HEAVY);
+    assert_int_equal(watch_values(MANY, a, FEWER, other, 1).at.flag, HB_FLAG_HEAVY);
     other[77] = 1;
     a[77] = INFINITY;
-    assert_int_equal(watch_values(MANY, a, FEWER, other, 1).at.doubt, HB_TALLY_HEAVY);
+    assert_int_equal(watch_values(MANY, a, FEWER, other, 1).at.flag, HB_FLAG_HEAVY);
     free(a);
     free(other);
 }
 
-/* 64 of 2048: an index of 1.5 is doubted, which the 32 largest with two errors do not see, and one of 3 is not. */
+/* 64 of 2048: an index of 1.5 is flagged, which the 32 largest with two errors do not see, and one of 3 is not. */
 static void the_watch_is_strict_about_tails(void **state)
 {
     (void)state;
@@ -403,14 +402,14 @@ static void the_watch_is_strict_about_tails(void **state)
     for (int i = 0; i < FEWER; i++) a[i] = 1 + 0.1 * (i % 7);
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < FEWER; i++) other[i] = pow((i + 0.5) / FEWER, -1 / (k ? 3.0 : 1.5));
-        const watched out = watch_values(FEWER, a, FEWER, other, 1);
-        assert_int_equal(out.at.doubt, k ? HB_TALLY_FINE : HB_TALLY_HEAVY);
+        const diagnosed out = watch_values(FEWER, a, FEWER, other, 1);
+        assert_int_equal(out.at.flag, k ? HB_FLAG_NONE : HB_FLAG_HEAVY);
         assert_true((out.at.tail_index < 2) == (k == 0));
         const double own[DIM * FEWER] = {0};
-        double tally[MOST], score[DIM], se[DIM];
-        hb_tally_clear(DIM, tally);
-        hb_tally_add(DIM, tally, FEWER, other, own);
-        assert_true(answer(tally, 0, score, se).tail_index > 2);
+        double sums[MOST], score[DIM], se[DIM];
+        hb_accumulator_clear(DIM, sums);
+        hb_accumulator_add(DIM, sums, FEWER, other, own);
+        assert_true(answer(sums, 0, score, se).tail_index > 2);
     }
 }
 
