@@ -297,7 +297,8 @@ static hb_status scaled_solve(const hb_grid_scaling *z, hb_grid_request *request
             context, HB_ERROR_NUMERICAL,
             "the drift has no value somewhere in the box that a grid needs around the initial "
             "point; the methods particles and walk may answer");
-    return inner ? scaled_wrap(context, z, inner, out) : status;
+    if (!inner) return status != HB_OK ? status : HB_ERROR_NUMERICAL;
+    return scaled_wrap(context, z, inner, out);
 }
 
 /* All of the time in xi. */
