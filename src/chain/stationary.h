@@ -33,9 +33,4 @@ hb_status hb_chain_meshes(hb_chain_task *stationary, double *const out[HB_GRID_M
 /* Bytes that this takes. */
 double hb_chain_bytes(const hb_grid *grid);
 
-/* hb_grid_solve for time = infinity; context, problem and out are not NULL, dim is at most 3. */
-hb_status hb_chain_solve(hb_context *context, const hb_problem *problem,
-                         const hb_grid_settings *settings, size_t n_at, const double *at,
-                         hb_grid **out);
-
 #endif

@@ -157,9 +157,9 @@ static hb_status stationary_run(const hb_grid_request *r, hb_grid *grid)
     return status;
 }
 
-hb_status hb_chain_solve(hb_context *context, const hb_problem *problem,
-                         const hb_grid_settings *settings, size_t n_at, const double *at,
-                         hb_grid **out)
+static hb_status stationary_solve(hb_context *context, const hb_problem *problem,
+                                  const hb_grid_settings *settings, size_t n_at, const double *at,
+                                  hb_grid **out)
 {
     hb_grid_request r;
     hb_grid *grid;
@@ -189,6 +189,6 @@ hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,
     HB_CHECK(context, dim <= 3, HB_ERROR_ARGUMENT,
              "the problem has %d dimensions; a grid takes 1 to 3", dim);
     HB_CHECK(context, time > 0, HB_ERROR_ARGUMENT, "time is %g; it must be above 0", time);
-    if (time == INFINITY) return hb_chain_solve(context, problem, settings, n_at, at, out);
+    if (time == INFINITY) return stationary_solve(context, problem, settings, n_at, at, out);
     return hb_grid_solve_finite(context, problem, settings, n_at, at, time, out);
 }

@@ -24,7 +24,6 @@ typedef struct hb_grid_scaling {
 double hb_scaling_size(const hb_grid_scaling *scaling, double tau); /* s */
 /* Of tau in [tau_start, tau_end]. */
 double hb_scaling_sigma(const hb_grid_scaling *scaling, double tau);
-double hb_scaling_tau(const hb_grid_scaling *scaling, double sigma);
 
 /* Breaks of the drift that cross the box low .. high of xi at some time: kinks are told, jumps are
  * refused. */

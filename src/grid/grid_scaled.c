@@ -64,7 +64,7 @@ double hb_scaling_sigma(const hb_grid_scaling *z, double tau)
     return 0.5 * (log_expm1(tau / z->knee) - log_expm1(z->tau_start / z->knee));
 }
 
-double hb_scaling_tau(const hb_grid_scaling *z, double sigma)
+static double scaling_tau(const hb_grid_scaling *z, double sigma)
 {
     if (sigma >= z->sigma_end) return z->tau_end;
     if (isinf(z->knee)) return fmin(z->tau_start * exp(2 * sigma), z->tau_end);
@@ -141,7 +141,7 @@ static int scaled_drift_evaluate(void *user, size_t n, const double *xi, const d
         const size_t count = n - first < BLOCK ? n - first : BLOCK;
         for (size_t i = 0; i < count; i++) {
             const int same = i > 0 && sigma[first + i] == sigma[first + i - 1];
-            tau[i] = same ? tau[i - 1] : hb_scaling_tau(z, sigma[first + i]);
+            tau[i] = same ? tau[i - 1] : scaling_tau(z, sigma[first + i]);
             size[i] = same ? size[i - 1] : hb_scaling_size(z, tau[i]);
             grows[i] = same ? grows[i - 1] : scaling_growth(z, tau[i]);
             for (size_t a = 0; a < d; a++)
@@ -272,7 +272,7 @@ static hb_status scaled_wrap(hb_context *context, const hb_grid_scaling *z, hb_g
     grid->info = inner->info;
     grid->info.tau = z->tau_end;
     grid->n_levels = inner->n_levels;
-    grid->tau[0] = inner->n_levels > 1 ? hb_scaling_tau(z, inner->tau[0]) : z->tau_end;
+    grid->tau[0] = inner->n_levels > 1 ? scaling_tau(z, inner->tau[0]) : z->tau_end;
     for (size_t a = 0; a < z->d; a++) {
         grid->info.low[a] = z->place[a] + size * inner->info.low[a];
         grid->info.high[a] = z->place[a] + size * inner->info.high[a];
@@ -297,7 +297,8 @@ static hb_status scaled_solve(const hb_grid_scaling *z, hb_grid_request *request
             context, HB_ERROR_NUMERICAL,
             "the drift has no value somewhere in the box that a grid needs around the initial "
             "point; the methods particles and walk may answer");
-    return inner ? scaled_wrap(context, z, inner, out) : status;
+    if (!inner) return status != HB_OK ? status : HB_ERROR_NUMERICAL;
+    return scaled_wrap(context, z, inner, out);
 }
 
 /* All of the time in xi. */

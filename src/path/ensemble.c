@@ -81,10 +81,11 @@ hb_status hb_ensemble_step(hb_ensemble *e, const hb_ensemble_move *move)
         memcpy(e->previous, e->x, size * sizeof *e->x);
         HB_TRY(ensemble_add_noise(e, move->tau, move->inflation * sqrt(h)));
     }
-    for (size_t i = 0; i < size && e->tensor && move->reach; i++) {
-        const double change = e->x[i] - e->previous[i], part = change / move->reach[i % e->d];
-        e->x[i] = e->previous[i] + change / (1 + part * part);
-    }
+    for (size_t a = 0; a < e->d && e->tensor && move->reach; a++)
+        for (size_t i = a; i < size; i += e->d) {
+            const double change = e->x[i] - e->previous[i], part = change / move->reach[a];
+            e->x[i] = e->previous[i] + change / (1 + part * part);
+        }
     for (size_t i = 0; i < size; i++)
         e->x[i] += e->F[i] * h / (1 + fabs(e->F[i]) * h) + noise * e->normals[i];
     return HB_OK;
