@@ -43,6 +43,7 @@ OF_KERNELS = {"test_random", "test_sample", "test_program", "test_grid_scheme", 
 # Python tests of a module: names of files under tests/, * for any text. Other modules have tests in C only.
 MODULE_TESTS = {
     "ball": "python/test_closed_forms.py python/test_sampler_laws.py",
+    "bridge": "python/test_*bridges.py",
     "certify": "python/test_certify.py cli/test_cli_certify.py",
     "cli": "cli/test_*.py",
     "data": "python/test_data_*.py python/test_column_names.py cli/test_cli_data.py cli/test_cli_images.py",
@@ -62,7 +63,7 @@ MODULE_TESTS = {
     "studies": "studies/test_*.py",
     "train": "python/test_train_*.py python/test_settings.py cli/test_cli_train.py",
     "tree": "tree/test_*.py",
-    "walk": "python/test_walk_*.py python/test_*march*.py python/test_solve_linear.py",
+    "walk": "python/test_walk_*.py python/test_solve_linear.py",
 }
 passed = failed = skipped = 0
 failures = []  # names of the steps that failed

@@ -1,4 +1,4 @@
-"""Walks that are marches (docs/walks.md): gradient drifts drawn at random against a solver by SciPy, several dimensions,
+"""Brownian bridges (docs/walks.md): gradient drifts drawn at random against a solver by SciPy, several dimensions,
 other starts, threads, states, and what their errors claim."""
 import numpy as np
 import pytest
@@ -83,8 +83,8 @@ def test_the_tail():
     assert np.all(s.log_density_se < 0.01)
 
 
-def test_cubic_wells_do_not_march():
-    """Led marches do, from starts whose averages are known; see test_led_marches.py."""
+def test_cubic_wells_have_no_bridges():
+    """Those about minimum-action paths serve, from starts whose averages are known; see test_action_bridges.py."""
     for initial, led in (("gaussian(mean=0, var=1)", True), ("stationary", False)):
         s = heatball.solve(drift="x - x^3", noise=1, initial=initial, time=1, at=[[0.3], [1.2]], method="walk",
                            samples=8192)

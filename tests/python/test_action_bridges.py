@@ -1,11 +1,11 @@
-"""Led marches (docs/walks.md): steep gradient drifts on the line, drawn at random, against a solver by SciPy; other starts,
+"""Bridges about minimum-action paths (docs/walks.md): steep gradient drifts in one dimension, drawn at random, against a solver by SciPy; other starts,
 threads, states, and what their errors claim."""
 import numpy as np
 import pytest
 
 import fokker_planck_line
 import heatball
-from test_marches import within
+from test_bridges import within
 
 WELL = dict(drift="x - x^3", noise=1, initial="gaussian(mean=0, var=1)", time=1)
 
