@@ -19,7 +19,7 @@
 #include <string.h>
 
 typedef struct node_facts {
-    signed char degree;
+    int degree;
     int only;
 } node_facts;
 
@@ -77,7 +77,7 @@ static void facts_of_nodes(search *s)
 {
     hb_drift_facts *facts = &s->drift->facts;
     for (hb_node i = 0; i <= s->top; i++) {
-        s->node[i].degree = (signed char)degree_of(s, &s->graph->nodes[i]);
+        s->node[i].degree = degree_of(s, &s->graph->nodes[i]);
         s->node[i].only = only_of(s, &s->graph->nodes[i]);
     }
     memset(s->used, 0, ((size_t)s->top + 1) * sizeof *s->used);
