@@ -12,7 +12,7 @@
 #include "dimension.h"
 
 #include <heatball/generate.h>
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <heatball/model.h>
 
 #include <math.h>

@@ -14,7 +14,7 @@
 #include "identities.h"
 
 #include <heatball/grid.h>
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <math.h>
 #include <stdlib.h>
 

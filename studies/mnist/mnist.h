@@ -23,7 +23,7 @@
 #include <heatball/file.h>
 #include <heatball/generate.h>
 #include <heatball/images.h>
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <heatball/train.h>
 
 enum {

@@ -14,7 +14,7 @@
 
 #include "compare/compare.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <heatball/model.h>
 
 enum {
