@@ -88,7 +88,7 @@ static void forward_backward(network *n)
 {
     must(n->context, hb_net_prepare(n->context, n->net, n->p));
     must(n->context, hb_net_forward(n->tape, n->p, n->rows, n->x, n->y));
-    must(n->context, hb_net_backward(n->tape, n->p, n->y_bar, n->gradient, NULL));
+    must(n->context, hb_net_backward(n->tape, n->p, n->y_bar, 1, n->gradient, NULL));
 }
 
 /* Targets are the array y_bar was drawn from: |y - target|^2 with its cotangent. */
@@ -98,7 +98,7 @@ static void training_step(network *n, const float *target)
     must(n->context, hb_net_prepare(n->context, n->net, n->p));
     must(n->context, hb_net_forward(n->tape, n->p, n->rows, n->x, n->y));
     for (size_t i = 0; i < count; i++) n->y_bar[i] = (n->y[i] - target[i]) * (2.0f / BATCH);
-    must(n->context, hb_net_backward_alone(n->tape, n->p, n->y_bar, n->gradient));
+    must(n->context, hb_net_backward(n->tape, n->p, n->y_bar, 0, n->gradient, NULL));
     must(n->context,
          hb_adam_step(n->context, &n->settings, n->parameters, n->gradient, n->p, &n->state, NULL));
 }

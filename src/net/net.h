@@ -13,7 +13,7 @@
  *     hb_net_tape_create(ctx, net, &jets, rows, &tape);
  *     hb_net_forward(tape, p, rows, input, output);
  *     ... output_cotangent = derivative of a loss by output ...
- *     hb_net_backward(tape, p, output_cotangent, gradient, NULL);
+ *     hb_net_backward(tape, p, output_cotangent, 1, gradient, NULL);
  *
  * A pass runs on the calling thread alone and its bits do not depend on how many threads the
  * process has; those of a row (outputs, cotangents of inputs) not on the other rows either.
