@@ -3,8 +3,8 @@
  *     mmd     generated rows against real ones;   floor: as many other real rows against the same ones
  *     kolmogorov  distance of generated and real rows in each column, in which units do not matter
  *     nll     -(1/dim) E ln p(x), p the density that the probability-flow ODE gives at tau_min;
- *             nll_exact: the same of the set's own density at tau_min; direct: from one pass of an energy network, with
- *             the check of its normalisation
+ *             nll_exact: the same of the set's own density at tau_min
+ *     direct  the same from one pass of an energy network, with the check of its normalisation
  * Real rows are fresh draws of a named set; of a file the held-out rows, and for the floor rows of the
  * training; where those are fewer than half of the held-out ones, these in two halves. A model that is exact has mmd = floor up to chance and nll = nll_exact. */
 #include "evaluate_samples.h"
@@ -133,8 +133,7 @@ static hb_status measure_direct(hb_evaluate_frame *f, const comparison *c, doubl
         status = hb_model_direct_likelihood(f->context, f->plan->model, &out->check, c->n, c->rows,
                                             NULL, value, NULL);
     if (status != HB_OK) return status;
-    const double bias =
-        fabs(out->check.mean) + out->check.spread / sqrt((double)out->check.rows);
+    const double bias = fabs(out->check.mean) + out->check.spread / sqrt((double)out->check.rows);
     mean_and_error(c->n, value, &out->direct, &out->direct_se);
     out->direct /= -d;
     out->direct_se = hypot(out->direct_se, bias) / d;

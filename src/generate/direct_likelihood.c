@@ -1,16 +1,18 @@
 /* ln p(x) at tau_min from one pass of an energy network, checked against the probability-flow ODE.
  *
- * A network v whose gradient is the score carries two densities: e^v itself, and the p that its flow carries
- * from tau_max. Along a path of the flow, with e the residual of v in the Fokker-Planck equation,
+ * A network v whose gradient is the score carries two densities: e^v itself, and the p that its
+ * flow carries from tau_max. Along a path of the flow, with e the residual of v in the
+ * Fokker-Planck equation,
  *     v - ln p at tau_min = (v - ln p at tau_max) - int e dtau,
- * so both agree as well as v solves its equation. n samples x_i of the flow, of density p, tell how well:
+ * so both agree as well as v solves its equation. n samples x_i of the flow, of density p, measure it:
  *     D_i = v(x_i) - ln p(x_i),   ln Z = ln mean e^(D_i) = ln int e^v   (importance sampling),
  *     fraction of samples that count = (sum e^D)^2/(n sum e^(2D)).
- * The answer is v - ln Z. Its error is calibrated (split conformal prediction: V. Vovk, A. Gammerman, G. Shafer,
- * Algorithmic learning in a random world, 2005; J. Lei et al., JASA 113, 2018): samples are sorted by v into
- * STRATA strata, and the ceil(0.95 (m + 1))-th smallest |D_i - ln Z| of the m in one is
- * 1.96 errors there. So 1.96 errors hold for 95 % of rows that are distributed as the samples. Rows that are less likely
- * than all samples have no error: infinite. That the score itself is wrong is not counted.
+ * The answer is v - ln Z. Its error is calibrated (split conformal prediction: V. Vovk,
+ * A. Gammerman, G. Shafer, Algorithmic learning in a random world, 2005; J. Lei et al., JASA 113,
+ * 2018): samples are sorted by v into STRATA strata, and the ceil(0.95 (m + 1))-th smallest
+ * |D_i - ln Z| of the m in one is 1.96 errors there. So 1.96 errors hold for 95 % of rows that are
+ * distributed as the samples. Rows that are less likely than all samples have no error: infinite.
+ * That the score itself is wrong is not counted.
  * A number to reproduce: a network that gives 0 has v = ln p: ln Z = 0. */
 #include "base/sized.h"
 #include "generate/reverse.h"
@@ -88,8 +90,8 @@ static void direct_normalise(const direct_run *run, hb_density_check *out)
     out->log_normaliser_se = sqrt(fmax(0, 1 / out->effective - 1) / (n - 1));
 }
 
-/* The quantile of conformal prediction of the distances of samples first .. first+m-1, in normal deviations; distance
- * (m): scratch. */
+/* The quantile of conformal prediction of |D - ln Z| over samples first .. first+m-1, as a standard
+ * error; distance (m): scratch. */
 static double direct_quantile(const direct_run *run, double log_normaliser, size_t first, size_t m,
                               double *distance)
 {
@@ -162,7 +164,8 @@ hb_status hb_model_density_check(hb_context *context, const hb_model *model,
     return status;
 }
 
-/* Of a row whose network gives v; infinite where no sample is as unlikely. Outside of the domain -inf is exact. */
+/* Of a row whose network gives v; infinite where no sample is as unlikely. Outside of the domain
+ * -inf is exact. */
 static double direct_error(const hb_density_check *check, double v)
 {
     size_t k = STRATA;

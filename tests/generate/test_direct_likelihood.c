@@ -1,5 +1,5 @@
-/* ln p from one pass of an energy network: against the Gaussian that a network of 0 leaves, against the ODE where the
- * network does not solve its equation, and its refusals. */
+/* ln p from one pass of an energy network: against the Gaussian that a network of 0 leaves, against
+ * the ODE where the network does not solve its equation, and its refusals. */
 #include "generate_support.h"
 #include "net/model_parts.h"
 
@@ -55,8 +55,8 @@ static void a_gaussian_needs_no_normaliser(void **state)
     hb_model_destroy(model);
 }
 
-/* A network that does not solve its equation: other samples of its flow lie within 1.96 errors of the ODE's values in 95 %,
- * and weighted by e^(v - ln p) they have the same normaliser. */
+/* A network that does not solve its equation: other samples of its flow lie within 1.96 errors of the
+ * ODE's values in 95 %, and weighted by e^(v - ln p) they have the same normaliser. */
 static void errors_cover_the_difference_to_the_ode(void **state)
 {
     enum { N = 400 };

@@ -307,7 +307,7 @@ FAR = heatball.Mixture([0.2, 0.8], [[-1.2, -1.2], [0.4, 0.4]], np.tile(0.06 * np
 @pytest.fixture(scope="module")
 def far_model():
     """Two Gaussians that are far apart, by hb with the constraint down to the smallest tau."""
-    return heatball.train(FAR.sample(4000, seed=3), steps=1500, width=32, tau_min=0.01, anchor_tau_min=0.01,
+    return heatball.train(FAR.sample(4000, seed=3), steps=1500, width=32, tau_min=0.003, anchor_tau_min=0.003,
                           standardise="no", threads=2)
 
 
@@ -315,23 +315,23 @@ def test_one_pass_is_normalised_and_its_error_covers(far_model):
     check = far_model.density_check()
     assert abs(check.log_normaliser) < 0.15 and check.effective > 0.9 and check.rows == 256
     assert np.all(np.diff(check.level) > 0) and check.error_all < 0.3
-    x = FAR.sample(400, seed=8, tau=0.01)
+    x = FAR.sample(400, seed=8, tau=0.003)
     direct = heatball.log_likelihood(far_model, x, method="direct")
     ode = heatball.log_likelihood(far_model, x)
     inside = np.abs(direct.log_likelihood - ode.log_likelihood) < 1.96 * direct.se
     assert 0.88 < inside.mean() and direct.divergence == "none" and (direct.bound == 0).all()
     assert np.isfinite(direct.se).mean() > 0.95 and math.isfinite(direct.mean_se)
     assert abs(direct.mean - ode.mean) < 0.1
-    exact = FAR.log_density(x, 0.01)
+    exact = FAR.log_density(x, 0.003)
     assert abs((direct.log_likelihood - exact).mean()) < 0.1
-    centres = FAR.means * math.exp(-0.01)  # the log weights of the modes
-    error = far_model.log_likelihood(centres, method="direct") - FAR.log_density(centres, 0.01)
+    centres = FAR.means * math.exp(-0.003)  # the log weights of the modes
+    error = far_model.log_likelihood(centres, method="direct") - FAR.log_density(centres, 0.003)
     assert abs(error[1] - error[0]) < 0.3
     assert np.array_equal(far_model.log_likelihood(x, method="direct"), direct.log_likelihood)
 
 
 def test_auto_takes_the_ode_where_one_pass_is_not_good_enough(far_model):
-    x = np.concatenate([FAR.sample(40, seed=8, tau=0.01), [[3.0, -3.0]]])
+    x = np.concatenate([FAR.sample(40, seed=8, tau=0.003), [[3.0, -3.0]]])
     direct = heatball.log_likelihood(far_model, x, method="direct")
     assert math.isinf(direct.se[-1])  # less likely than all samples of the model
     most = float(np.median(direct.se))
