@@ -27,7 +27,7 @@ static hb_status gradient_run(const hb_solve_task *task, hb_solution *out)
     for (size_t k = 0; k < values && status == HB_OK; k++)
         out->columns[HB_COLUMN_SCORE_SE][k] =
             8 * DBL_EPSILON * fabs(out->columns[HB_COLUMN_SCORE][k]);
-    if (status == HB_OK && hb_stationary_is_doubtful(density)) status = hb_solve_flag_integral(out);
+    if (status == HB_OK && hb_stationary_is_flagged(density)) status = hb_solve_flag_integral(out);
     hb_stationary_destroy(task->context, density);
     HB_TRY(status);
     hb_solve_fill_from_log(out);

@@ -10,9 +10,9 @@
 #include "problem/drift_facts.h"
 #include "problem/time_cuts.h"
 #include "solve/method.h"
-#include "solve/solve_frame.h"
 #include "solve/solve_parts.h"
 #include "solve/solve_settings.h"
+#include "solve/solve_transform.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -249,11 +249,11 @@ const hb_method_ops hb_method_meanvalue = {
 
 /* ---- residuals ---- */
 
-/* At points in the coordinates of the problem's frame. */
-static hb_status residual_in_frame(hb_context *context, const hb_problem *problem,
-                                   const hb_solve_plan *plan, double largest, size_t n, int n_radii,
-                                   const double *points, const double *radii,
-                                   hb_residual_values *out)
+/* At points in the coordinates of the problem's transform. */
+static hb_status residual_in_transform(hb_context *context, const hb_problem *problem,
+                                       const hb_solve_plan *plan, double largest, size_t n,
+                                       int n_radii, const double *points, const double *radii,
+                                       hb_residual_values *out)
 {
     double tau = STATIONARY_TAU;
     if (isfinite(plan->time)) HB_TRY(hb_problem_tau_of_t(context, problem, plan->time, &tau));
@@ -303,19 +303,20 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
         largest = fmax(largest, radii[k]);
     }
     hb_workspace work;
-    hb_framed_points framed;
-    HB_TRY(hb_solve_plan_frame(context, problem, &plan, &work));
-    hb_status status = hb_solve_enter_frame(context, problem, 1, &time, n, points, &framed);
-    for (size_t i = 0; i < n && status == HB_OK && framed.outside; i++)
-        if (framed.outside[i])
+    hb_transformed_points transformed;
+    HB_TRY(hb_solve_plan_transform(context, problem, &plan, &work));
+    hb_status status =
+        hb_solve_enter_transform(context, problem, 1, &time, n, points, &transformed);
+    for (size_t i = 0; i < n && status == HB_OK && transformed.outside; i++)
+        if (transformed.outside[i])
             status = hb_fail(context, HB_ERROR_ARGUMENT,
                              "point %zu is outside of the domain of the process, where the noise "
                              "vanishes",
                              i + 1);
     if (status == HB_OK)
-        status =
-            residual_in_frame(context, problem, &plan, largest, n, n_radii, framed.y, radii, out);
-    hb_framed_points_destroy(&framed);
+        status = residual_in_transform(context, problem, &plan, largest, n, n_radii, transformed.y,
+                                       radii, out);
+    hb_transformed_points_destroy(&transformed);
     hb_workspace_destroy(&work);
     return status;
 }

@@ -1,11 +1,11 @@
 /* The facts of a problem that decide which method serves it, read once per solve. */
 #include "problem/drift_facts.h"
-#include "problem/frame.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "problem/line_balance.h"
 #include "problem/problem_parts.h"
 #include "problem/stationary_density.h"
 #include "problem/time_cuts.h"
+#include "problem/transform/transform.h"
 #include "solve/method.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ void hb_solve_facts_read(const hb_problem *problem, const hb_solve_plan *plan, d
                                                : HB_TIME_ZERO,
                             .dim = hb_problem_dim(problem),
                             .noise = hb_problem_noise_kind(problem),
-                            .transformed = hb_problem_frame_of(problem) != NULL,
+                            .transformed = hb_problem_transform_of(problem) != NULL,
                             .autonomous = hb_problem_is_autonomous(problem) &&
                                           hb_problem_noise_is_constant(problem),
                             .linear = hb_problem_is_linear(problem),
