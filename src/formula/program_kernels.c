@@ -253,4 +253,4 @@ static void program_execute(size_t count, const hb_instruction *code, const hb_b
     }
 }
 
-const hb_program_kernel ISA_NAME(hb_program_kernel) = execute;
+const hb_program_kernel ISA_NAME(hb_program_kernel) = program_execute;
