@@ -130,7 +130,7 @@ static hb_status measure_direct(hb_evaluate_frame *f, const comparison *c, doubl
         return HB_OK;
     }
     if (status == HB_OK)
-        status = hb_model_direct_likelihood(f->context, f->plan->model, &out->check, c->n, c->rows,
+        status = hb_model_direct_likelihood(f->context, f->plan->model, c->n, &out->check, c->rows,
                                             NULL, value, NULL);
     if (status != HB_OK) return status;
     const double bias = fabs(out->check.mean) + out->check.spread / sqrt((double)out->check.rows);

@@ -387,7 +387,7 @@ class Model(Shown):
             check, part = self._check(int(label), settings, threads), np.ascontiguousarray(x[of])
             values, spread = np.empty(len(part)), np.empty(len(part))
             own = None if labels is None else np.ascontiguousarray(labels[of])
-            call("hb_model_direct_likelihood", threads, self._model, ctypes.byref(check), len(part), pointer(part),
+            call("hb_model_direct_likelihood", threads, self._model, len(part), ctypes.byref(check), pointer(part),
                  _ints(own), pointer(values), pointer(spread))
             out[of], errors[of] = values, spread
             bias = max(bias, abs(check.mean) + check.spread / math.sqrt(check.rows))
@@ -405,7 +405,7 @@ class Model(Shown):
             kept[key] = check
         return kept[key]
 
-    def density_check(self, *, rows: int = CHECK_ROWS, label: int = -1, tau_min: float | None = None,
+    def density_check(self, *, samples: int = CHECK_ROWS, label: int = -1, tau_min: float | None = None,
                       tau_max: float | None = None, tolerance: float | None = None, seed: int = 1,
                       threads: int = 0) -> Result:
         """Compare the network's own density at tau_min with that of its probability flow, over samples of the flow.
@@ -414,8 +414,8 @@ class Model(Shown):
 
         Parameters
         ----------
-        rows : int
-            Samples, at least 80.
+        samples : int
+            At least 80.
         label : int
             Of a model with classes: that of the samples, -1 for none.
         tau_min, tau_max, tolerance, seed, threads
@@ -433,12 +433,12 @@ class Model(Shown):
         --------
         >>> import heatball
         >>> model = heatball.train("ring", n=200, steps=10, width=8, depth=2)
-        >>> check = model.density_check(rows=80)
+        >>> check = model.density_check(samples=80)
         >>> 0 < check.effective <= 1
         True
         """
         settings = _settings(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance, seed=seed)
-        found = self._check(c_int("label", label, -1, INT_MAX), settings, threads, c_int("rows", rows, 0, INT_MAX))
+        found = self._check(c_int("label", label, -1, INT_MAX), settings, threads, c_int("samples", samples, 0, INT_MAX))
         names = [name for name, _ in DensityCheck._fields_ if name not in ("size", "level", "error")]
         return Result({**{name: getattr(found, name) for name in names}, "level": np.array(found.level),
                        "error": np.array(found.error)}, f"Density of one pass at tau {found.tau_min:g} against the ODE's")

@@ -136,16 +136,17 @@ static hb_status direct_prepare(direct_run *run, int label)
 }
 
 hb_status hb_model_density_check(hb_context *context, const hb_model *model,
-                                 const hb_generate_settings *settings, size_t rows, int label,
+                                 const hb_generate_settings *settings, size_t samples, int label,
                                  size_t size, hb_density_check *out)
 {
-    direct_run run = {.context = context, .model = model, .n = rows ? rows : USUAL_ROWS};
+    direct_run run = {.context = context, .model = model, .n = samples ? samples : USUAL_ROWS};
     HB_SIZED_CHECK(context, hb_density_check, size, out);
     HB_CHECK(context, model, HB_ERROR_ARGUMENT, "the model is NULL");
     HB_CHECK(context, model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
              "only a model with the energy head has a log-density");
     HB_CHECK(context, run.n >= LEAST_ROWS && run.n <= 1 << 20, HB_ERROR_ARGUMENT,
-             "rows is %zu; it must be 0 (%d) or %d to %d", rows, USUAL_ROWS, LEAST_ROWS, 1 << 20);
+             "samples is %zu; it must be 0 (%d) or %d to %d", samples, USUAL_ROWS, LEAST_ROWS,
+             1 << 20);
     HB_TRY(hb_generate_settings_read(context, settings, &run.settings));
     run.settings.solver = HB_SOLVER_ODE;
     run.settings.denoise = HB_DENOISE_NONE;
@@ -174,8 +175,8 @@ static double direct_error(const hb_density_check *check, double v)
     return k > 0 ? check->error[k - 1] : INFINITY;
 }
 
-hb_status hb_model_direct_likelihood(hb_context *context, const hb_model *model,
-                                     const hb_density_check *check, size_t n, const double *x,
+hb_status hb_model_direct_likelihood(hb_context *context, const hb_model *model, size_t n,
+                                     const hb_density_check *check, const double *x,
                                      const int *labels, double *log_likelihood, double *error)
 {
     hb_density_check known = {0};

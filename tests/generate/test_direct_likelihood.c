@@ -45,7 +45,7 @@ static void a_gaussian_needs_no_normaliser(void **state)
     assert_near(check.log_normaliser, 0, 1e-3);
     assert_true(check.effective > 0.999 && check.error_all < 1e-3 && check.spread < 1e-3);
     assert_ok(*state,
-              hb_model_direct_likelihood(*state, model, &check, DATA, x, NULL, found, error));
+              hb_model_direct_likelihood(*state, model, DATA, &check, x, NULL, found, error));
     for (size_t i = 0; i < DATA; i++) tau[i] = 2e-3;
     assert_ok(*state, hb_model_log_density(*state, model, DATA, x, tau, NULL, exact, NULL));
     for (size_t i = 0; i < DATA; i++) {
@@ -70,7 +70,7 @@ static void errors_cover_the_difference_to_the_ode(void **state)
     s.seed = 100;
     assert_true(check.spread > 0.01 && check.effective < 0.9999);
     assert_ok(*state, hb_model_generate(*state, model, &s, 0, N, NULL, y));
-    assert_ok(*state, hb_model_direct_likelihood(*state, model, &check, N, y, NULL, found, error));
+    assert_ok(*state, hb_model_direct_likelihood(*state, model, N, &check, y, NULL, found, error));
     assert_ok(*state, hb_model_likelihood(*state, model, &s, 0, N, y, NULL, ode, NULL));
     int inside = 0, known = 0;
     for (int i = 0; i < N; i++) {
@@ -93,12 +93,12 @@ static void a_row_is_alone_and_far_rows_have_no_error(void **state)
     const hb_density_check check = check_of(*state, model), again = check_of(*state, model);
     assert_memory_equal(&check, &again, sizeof check);
     assert_ok(*state,
-              hb_model_direct_likelihood(*state, model, &check, DATA, x, NULL, whole, error));
+              hb_model_direct_likelihood(*state, model, DATA, &check, x, NULL, whole, error));
     assert_ok(*state,
-              hb_model_direct_likelihood(*state, model, &check, 7, x + 9 * DIM, NULL, piece, NULL));
+              hb_model_direct_likelihood(*state, model, 7, &check, x + 9 * DIM, NULL, piece, NULL));
     assert_memory_equal(piece, whole + 9, 7 * sizeof *piece);
     assert_ok(*state,
-              hb_model_direct_likelihood(*state, model, &check, 1, far, NULL, whole, error));
+              hb_model_direct_likelihood(*state, model, 1, &check, far, NULL, whole, error));
     assert_true(isfinite(whole[0]) && isinf(error[0]));
     for (int k = 1; k < 4; k++) assert_true(check.level[k] >= check.level[k - 1]);
     hb_model_destroy(model);
@@ -113,8 +113,8 @@ static void refusals(void **state)
     assert_fails(*state, hb_model_density_check(*state, score, NULL, 0, -1, sizeof check, &check),
                  HB_ERROR_ARGUMENT, "only a model with the energy head has a log-density");
     assert_fails(*state, hb_model_density_check(*state, energy, NULL, 10, -1, sizeof check, &check),
-                 HB_ERROR_ARGUMENT, "rows is 10; it must be 0 (256) or 80 to 1048576");
-    assert_fails(*state, hb_model_direct_likelihood(*state, energy, NULL, 1, x, NULL, found, NULL),
+                 HB_ERROR_ARGUMENT, "samples is 10; it must be 0 (256) or 80 to 1048576");
+    assert_fails(*state, hb_model_direct_likelihood(*state, energy, 1, NULL, x, NULL, found, NULL),
                  HB_ERROR_ARGUMENT, "check is NULL or empty; hb_model_density_check fills it");
     hb_model_destroy(score);
     hb_model_destroy(energy);
