@@ -223,6 +223,19 @@ def torch_row(name, script, batch, target):
     return [seconds_row(f"{name} : PyTorch, OpenBLAS {found['core']}", f"{name}, beside torch", f"{name}, torch", target)]
 
 
+def likelihood_row():
+    """ln p of rows from one pass of an energy network beside the probability-flow ODE, on one thread, after the check."""
+    sys.path.insert(0, os.path.join(ROOT, "python"))
+    import heatball  # pylint: disable=import-outside-toplevel
+    model = heatball.train("two_moon", steps=1500, width=64, tau_min=0.005, anchor_tau_min=0.005, threads=1)
+    x = heatball.dataset("two_moon").sample(4096, seed=2)
+    model.log_likelihood(x[:1], method="direct", threads=1)
+    for _ in range(GRID_ROUNDS):
+        keep("ln p, ODE", timed(lambda: model.log_likelihood(x[:256], threads=1)) / 256)
+        keep("ln p, one pass", timed(lambda: model.log_likelihood(x, method="direct", threads=1)) / len(x))
+    return [seconds_row("ln p of a row of two_moon, one pass : ODE", "ln p, one pass", "ln p, ODE", 0.02)]
+
+
 def net_table():
     """Training steps, passes with derivatives and generation beside their matrix products, and PyTorch's steps."""
     def beside_products(name, threads, target):
@@ -231,7 +244,7 @@ def net_table():
 
     rows = [beside_products(name, 1, 1.35 if "step" in name else None) for name in NETWORKS]
     rows += torch_row("net dsm score step", "peer_torch.py", 256, 0.5)
-    rows += [beside_products(name, 2, 1.667) for name in DIGITS]
+    rows += [beside_products(name, 2, 1.667) for name in DIGITS] + likelihood_row()
     return rows + torch_row("digits dsm score step", "peer_torch_digits.py", 128, 0.667)
 
 

@@ -42,6 +42,9 @@ typedef struct hb_evaluation {
     size_t *counts, outliers; // (modes)
     size_t nll_rows;
     double nll, nll_se, nll_exact; /* per dimension, nats, in the units of the data */
+    hb_density_check check;        /* of an energy head; rows 0: not measured */
+    double direct, direct_se;      /* nll from one pass of the network */
+    char no_direct[160];           /* why there is none; empty: there is, or no nll either */
     const char *no_score, *no_residual, *no_points, *no_mmd, *no_modes, *no_nll;
 } hb_evaluation;
 

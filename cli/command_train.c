@@ -8,6 +8,7 @@
  * Final losses are means over the last tenth of the log. */
 #include "command_train.h"
 #include "commands.h"
+#include "density_line.h"
 #include "plot_path.h"
 #include "problem_options.h"
 #include "report.h"
@@ -19,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAMED_ROWS = 2000 };
+enum { NAMED_ROWS = 2000, MOST_CHECKED_DIM = 64 };
 static const double HELD_OUT = 0.1;
 
 typedef struct training {
@@ -34,7 +35,8 @@ typedef struct training {
     hb_model *model;
     hb_model_info info;
     size_t log_rows;
-    double *log; // (log_rows, HB_LOG_WIDTH)
+    double *log;            // (log_rows, HB_LOG_WIDTH)
+    hb_density_check check; /* rows 0: none */
 } training;
 
 /* ---- before the first step ---- */
@@ -227,6 +229,21 @@ static hb_status train_draw(training *t)
     return hb_train_figure_write(t->session, title, t->log_rows, t->log, t->v->plot);
 }
 
+/* How well the network of hb is a density by itself. A check that fails leaves no line. */
+static hb_status train_check_density(training *t)
+{
+    hb_context *context = hb_session_context(t->session);
+    if (t->settings.loss != HB_LOSS_HB || t->settings.head != HB_HEAD_ENERGY ||
+        t->data.dim > MOST_CHECKED_DIM || (hb_session_quiet(t->session) && !t->v->json))
+        return HB_OK;
+    hb_session_count(t->session, "checking the density", "samples");
+    const hb_status status =
+        hb_model_density_check(context, t->model, NULL, 0, -1, sizeof t->check, &t->check);
+    if (status != HB_ERROR_NUMERICAL && status != HB_ERROR_ARGUMENT) return status;
+    t->check.rows = 0;
+    return HB_OK;
+}
+
 /* In which the noise of --noise is sqrt(2); NULL: it is. */
 static const char *train_coordinates(const training *t)
 {
@@ -262,6 +279,10 @@ static hb_status train_print_json(const training *t)
     hb_report_real(report, "dsm", train_final_mean(t, HB_LOG_DSM), "");
     hb_report_real(report, "constraint", train_final_mean(t, HB_LOG_CONSTRAINT), "");
     hb_report_real(report, "residual", train_final_mean(t, HB_LOG_RESIDUAL), "");
+    const char *key;
+    double value;
+    for (int i = 0; t->check.rows && (key = hb_density_line_key(&t->check, i, &value)); i++)
+        hb_report_real(report, key, value, "");
     if (v->log) hb_report_text(report, "log", v->log, "");
     if (v->plot) hb_report_text(report, "plot", v->plot, "");
     return hb_report_finish(report, 1);
@@ -293,7 +314,9 @@ static hb_status train_print(training *t)
         printf(" %c %.4g constraint (scaled residual %.4g)", constraint < 0 ? '-' : '+',
                fabs(constraint), train_final_mean(t, HB_LOG_RESIDUAL));
     }
-    printf("\n%s: the model", v->path);
+    printf("\n");
+    if (t->check.rows) hb_density_line_print(&t->check);
+    printf("%s: the model", v->path);
     if (v->log) printf("; %s: the log", v->log);
     printf("%s%s%s\n", v->plot ? "; " : "", v->plot ? v->plot : "", v->plot ? ": the losses" : "");
     return HB_OK;
@@ -336,6 +359,7 @@ static hb_status run_training(training *t)
     if (status == HB_OK && !v->settings.checkpoint_every && !v->settings.resume)
         unlink(t->checkpoint);
     if (status == HB_OK) status = train_draw(t);
+    if (status == HB_OK) status = train_check_density(t);
     return status == HB_OK ? train_print(t) : status;
 }
 

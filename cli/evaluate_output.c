@@ -5,6 +5,7 @@
  * Points at different tau are independent, so the errors add in squares; the error of R^2 is 2 R
  * se, or se^2 where R is 0 (evaluate_measure.c). */
 #include "command_evaluate.h"
+#include "density_line.h"
 #include "rows.h"
 
 #include <inttypes.h>
@@ -166,6 +167,17 @@ static json_t *name_list(const hb_model *model, int dim)
     return list;
 }
 
+static void put_direct(json_t *object, const hb_evaluation *e)
+{
+    const char *key;
+    double value;
+    hb_rows_put(object, "nll_direct", e->check.rows ? e->direct : NAN);
+    hb_rows_put(object, "nll_direct_se", e->check.rows ? e->direct_se : NAN);
+    for (int i = 0; (key = hb_density_line_key(&e->check, i, &value)); i++)
+        hb_rows_put(object, key, value);
+    put_text(object, "nll_direct_reason", *e->no_direct ? e->no_direct : NULL);
+}
+
 static void put_samples(json_t *object, int dim, const hb_evaluation *e)
 {
     const int some = !e->no_mmd;
@@ -199,6 +211,7 @@ static void put_samples(json_t *object, int dim, const hb_evaluation *e)
     hb_rows_put(object, "nll_exact", e->nll_exact);
     hb_rows_put_count(object, "nll_rows", e->nll_rows);
     put_text(object, "nll_reason", e->no_nll);
+    put_direct(object, e);
 }
 
 static json_t *json_of(const char *model, const char *plot, const hb_evaluate_plan *plan,
@@ -304,6 +317,10 @@ static void print_samples(const hb_model *model, int dim, const hb_evaluation *e
            e->nll / M_LN2, e->nll_rows);
     if (isfinite(e->nll_exact)) printf("; of the set itself %.5g nats", e->nll_exact);
     printf("\n");
+    if (*e->no_direct) printf("nll from one pass: none, since %s\n", e->no_direct);
+    if (!e->check.rows) return;
+    printf("nll from one pass: %.5g +- %.2g nats per dimension; ", e->direct, e->direct_se);
+    hb_density_line_print(&e->check);
 }
 
 static hb_status print_text(hb_session *session, const char *model, const char *plot,

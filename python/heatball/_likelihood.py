@@ -1,4 +1,4 @@
-"""The likelihood of rows under any score, by the probability-flow ODE."""
+"""The likelihood of rows under any score, by the probability-flow ODE, or of a model from one pass of its network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from heatball._process import drift_problem, fill_process, moments, split_proces
 from heatball._tables import Shown
 from heatball._types import ArrayLike, Floats
 from heatball.data import Mixture, dataset
-from heatball.model import Model, _ints, rows
+from heatball.model import Model, rows
 
 __all__ = ["LogLikelihood", "log_likelihood"]
 
@@ -32,11 +32,14 @@ class LogLikelihood(Shown):
     log_likelihood : ndarray of shape (n,)
         ln p of each row, in nats.
     se : ndarray of shape (n,)
-        Its error: that of the probes and the bound together.
+        Its error: that of the probes, the bound and the calibrated one together.
     probe_se : ndarray of shape (n,)
         Standard error by the random probes of the divergence; 0 without probes.
     bound : ndarray of shape (n,)
         What the steps, the differences and the Gaussian distribution at tau_max may leave, estimated.
+    calibrated : ndarray of shape (n,)
+        Of rows from one pass of a Model: 1.96 of it cover the difference to the ODE for 95 % of rows that are distributed
+        as the model's samples; infinite where all samples are more likely. 0 of rows by the ODE.
     nats, bits_per_dim : ndarray of shape (n,)
         -ln p, and the same over dim ln 2.
     mean, mean_se : float
@@ -44,7 +47,7 @@ class LogLikelihood(Shown):
     mean_bits_per_dim, mean_bits_per_dim_se : float
         The same in bits per dimension.
     divergence : str
-        How the divergence was taken: "exact", "differences" or "hutchinson".
+        How the divergence was taken: "exact", "differences" or "hutchinson"; "none" where all rows are from one pass.
     dim, probes : int
 
     Examples
@@ -55,16 +58,18 @@ class LogLikelihood(Shown):
     ((3,), True)
     """
 
-    def __init__(self, values: Floats, errors: Floats, dim: int, divergence: str, probes: int) -> None:
+    def __init__(self, values: Floats, errors: Floats, dim: int, divergence: str, probes: int,
+                 calibrated: Floats | None = None, bias: float = 0.0) -> None:
         self.log_likelihood, self.dim, self.divergence, self.probes = values, dim, divergence, probes
         self.probe_se, self.bound = errors[:, 0].copy(), errors[:, 1].copy()
-        self.se = np.hypot(self.probe_se, self.bound)
+        self.calibrated = np.zeros(len(values)) if calibrated is None else calibrated
+        self.se = np.hypot(np.hypot(self.probe_se, self.bound), self.calibrated)
         self.nats = -values
         self.bits_per_dim = self.nats / (dim * math.log(2))
         n = len(values)
         self.mean = float(values.mean()) if n else math.nan
         spread = float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
-        self.mean_se = math.hypot(spread, float(self.bound.mean())) if n else math.nan
+        self.mean_se = math.hypot(spread, float(self.bound.mean()) + bias) if n else math.nan
         self.mean_bits_per_dim = -self.mean / (dim * math.log(2))
         self.mean_bits_per_dim_se = self.mean_se / (dim * math.log(2))
 
@@ -73,10 +78,10 @@ class LogLikelihood(Shown):
 
     def _columns(self) -> dict[str, Any]:
         return {"log_likelihood": self.log_likelihood, "log_likelihood_se": self.se, "probe_se": self.probe_se,
-                "bound": self.bound, "bits_per_dim": self.bits_per_dim}
+                "bound": self.bound, "calibrated": self.calibrated, "bits_per_dim": self.bits_per_dim}
 
     def _hidden(self) -> tuple[str, ...]:
-        return "probe_se", "bound"
+        return "probe_se", "bound", "calibrated"
 
     def _single(self) -> dict[str, Any]:
         names = ("mean", "mean_se", "mean_bits_per_dim", "mean_bits_per_dim_se", "divergence", "dim", "probes")
@@ -87,7 +92,9 @@ class LogLikelihood(Shown):
 
     def _title(self) -> str:
         n = len(self)
-        how = self.divergence + f", {self.probes} probes" * (self.probes > 0)
+        direct = int((self.calibrated > 0).sum())
+        ways = [f"{direct} from one pass"] * (direct > 0) + [self.divergence] * (self.divergence != "none")
+        how = ", ".join(ways) + f", {self.probes} probes" * (self.probes > 0)
         return (f"LogLikelihood of {n} row{'s' * (n != 1)} in dimension {self.dim} ({how}): mean {self.mean:.6g} +- "
                 f"{self.mean_se:.2g} nats, {self.mean_bits_per_dim:.6g} +- {self.mean_bits_per_dim_se:.2g} bits per "
                 "dimension")
@@ -100,7 +107,8 @@ def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping
                    divergence: Any = None, probes: int | None = None, mean: ArrayLike | None = None,
                    covariance: ArrayLike | None = None, end_density: Callable[..., Any] | None = None,
                    tau_min: float | None = None, tau_max: float | None = None, tolerance: float | None = None,
-                   label: ArrayLike | None = None, seed: int = 1, threads: int = 0) -> LogLikelihood:
+                   label: ArrayLike | None = None, seed: int = 1, threads: int = 0, method: str = "ode",
+                   error: float = 0.05) -> LogLikelihood:
     """Return the log-likelihood of rows under a score, with its error, by the probability-flow ODE.
 
     The density is the one that the flow of the score carries from the distribution at tau_max to tau_min: ln p of data with
@@ -137,6 +145,11 @@ def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping
         Of the probes.
     threads : int
         0: one per core. f is called from the calling thread.
+    method : str
+        "ode"; of a Model with the energy head also "direct", one pass of its network, or "auto", one pass where its error
+        is at most `error`, else the ODE.
+    error : float
+        Of "auto", in nats.
 
     Returns
     -------
@@ -157,7 +170,10 @@ def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping
         for name, value in (("params", params), ("mean", mean), ("covariance", covariance), ("end_density", end_density)):
             if value is not None:
                 raise ArgumentError(f"{name} is given, but f is a Model, which has its own")
-        return _of_model(f, x, divergence, probes, tau_min, tau_max, tolerance, label, seed, threads)
+        return _of_model(f, x, divergence, probes, dict(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance, seed=seed),
+                         label, threads, method, error)
+    if method != "ode":
+        raise ArgumentError(f"method is {shown(method)}; it must be ode, since f is not a Model")
     if label is not None:
         raise ArgumentError("label is given, but f is not a Model")
     name, drift = split_process(process, params)
@@ -183,18 +199,20 @@ def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping
     return LogLikelihood(out, errors, dim, how, probes)
 
 
-def _of_model(model, x, divergence, probes, tau_min, tau_max, tolerance, label, seed, threads):
+def _of_model(model, x, divergence, probes, given, label, threads, method, error):
     x, _, labels = model._points(x, 1.0, label)
     if callable(divergence):
         raise ArgumentError("divergence is a function, but f is a Model, which has its own")
     how, probes = _way(divergence, probes, model.dim)
-    settings = filled(GenerateSettings, library.hb_generate_settings_default,
-                      dict(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance, seed=seed))
-    out, errors = np.empty(len(x)), np.zeros((len(x), 2))
-    with interruptible(threads) as run:
-        run("hb_model_likelihood", model._model, ctypes.byref(settings), probes, len(x), pointer(x), _ints(labels),
-            pointer(out), pointer(errors))
-    return LogLikelihood(out, errors, model.dim, "exact" if how == "differences" else how, probes)
+    settings = filled(GenerateSettings, library.hb_generate_settings_default, given)
+    out, calibrated, bias, by_ode = model._direct(method, error, x, labels, settings, threads)
+    errors, part = np.zeros((len(x), 2)), np.zeros((int(by_ode.sum()), 2))
+    out[by_ode] = model._by_ode(x[by_ode], None if labels is None else labels[by_ode], settings, probes, part, threads)
+    errors[by_ode], calibrated[by_ode] = part, 0
+    how = "exact" if how == "differences" else how
+    if len(x) and not by_ode.any():
+        how, probes = "none", 0
+    return LogLikelihood(out, errors, model.dim, how, probes, calibrated, bias)
 
 
 def _rows(x, dim):

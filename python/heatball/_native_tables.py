@@ -321,6 +321,10 @@ class GenerateSettings(Structure):
     """hb_generate_settings."""
 
 
+class DensityCheck(Structure):
+    """hb_density_check."""
+
+
 class Grid(Structure):
     """hb_grid: opaque."""
 
@@ -671,6 +675,20 @@ GenerateSettings._fields_ = [
     ("detail", c_double),
 ]
 
+DensityCheck._fields_ = [
+    ("size", c_size_t),
+    ("rows", c_size_t),
+    ("tau_min", c_double),
+    ("log_normaliser", c_double),
+    ("log_normaliser_se", c_double),
+    ("effective", c_double),
+    ("mean", c_double),
+    ("spread", c_double),
+    ("error_all", c_double),
+    ("level", c_double * 4),
+    ("error", c_double * 4),
+]
+
 GridSettings._fields_ = [
     ("size", c_size_t),
     ("points", c_int * 3),
@@ -1001,6 +1019,7 @@ STRUCTS = {
     "hb_residual_values": ResidualValues,
     "hb_field": Field,
     "hb_generate_settings": GenerateSettings,
+    "hb_density_check": DensityCheck,
     "hb_grid_settings": GridSettings,
     "hb_grid_info": GridInfo,
     "hb_images_settings": ImagesSettings,
@@ -1202,6 +1221,11 @@ SIGNATURES = {
      c_uint64, c_size_t, POINTER(c_int), POINTER(c_double))),
     "hb_model_likelihood": (c_int, (POINTER(Context), POINTER(Model), POINTER(GenerateSettings),
      c_int, c_size_t, POINTER(c_double), POINTER(c_int), POINTER(c_double), POINTER(c_double))),
+    "hb_model_density_check": (c_int, (POINTER(Context), POINTER(Model), POINTER(GenerateSettings),
+     c_size_t, c_int, c_size_t, POINTER(DensityCheck))),
+    "hb_model_direct_likelihood": (c_int, (POINTER(Context), POINTER(Model), c_size_t,
+     POINTER(DensityCheck), POINTER(c_double), POINTER(c_int), POINTER(c_double),
+     POINTER(c_double))),
     "hb_model_log_normaliser": (c_int, (POINTER(Context), POINTER(Model), c_uint64,
      POINTER(c_double), POINTER(c_double))),
     "hb_grid_settings_default": (None, (c_size_t, POINTER(GridSettings))),

@@ -16,9 +16,9 @@ from heatball._arguments import (INT_MAX, array, c_int, choice, draws, filled, p
 from heatball._context import Handle, alone, call
 from heatball._errors import ArgumentError, check
 from heatball._interrupt import interruptible
-from heatball._native import (Denoise, GenerateSettings, Head, Model as _CModel, ModelInfo, Process, Solver,
+from heatball._native import (DensityCheck, Denoise, GenerateSettings, Head, Model as _CModel, ModelInfo, Process, Solver,
                               library)
-from heatball._tables import Shown
+from heatball._tables import Result, Shown
 from heatball._types import ArrayLike, Floats, Path
 
 __all__ = ["Model", "load"]
@@ -27,6 +27,7 @@ HEADS = {head.name.removeprefix("HEAD_").lower(): int(head) for head in Head}
 PROCESSES = {process.name.removeprefix("PROCESS_").lower(): int(process) for process in Process}
 SOLVERS = {solver.name.removeprefix("SOLVER_").lower(): int(solver) for solver in Solver}
 DENOISES = {denoise.name.removeprefix("DENOISE_").lower(): int(denoise) for denoise in Denoise}
+CHECK_ROWS = 256  # samples of a density check
 CHUNK = 1 << 14  # rows between two chances for KeyboardInterrupt; a multiple of the library's 256
 
 
@@ -339,14 +340,18 @@ class Model(Shown):
                 pointer(out))
         return out
 
-    def log_likelihood(self, x: ArrayLike, *, label: ArrayLike | None = None, probes: int = 0,
-                       tau_min: float | None = None, tau_max: float | None = None, tolerance: float | None = None,
-                       threads: int = 0) -> Floats:
-        """Return ln p(x) in nats, of shape (n,), by the probability-flow ODE.
+    def log_likelihood(self, x: ArrayLike, *, method: str = "ode", error: float = 0.05, label: ArrayLike | None = None,
+                       probes: int = 0, tau_min: float | None = None, tau_max: float | None = None,
+                       tolerance: float | None = None, threads: int = 0) -> Floats:
+        """Return ln p(x) in nats, of shape (n,).
 
-        p is the distribution at tau_min, by default the smallest trained tau. probes is 0 for the exact
-        divergence, else the number of random probes that estimate it, for large dim. Of a model of a drift
-        (energy head) all values share the error of `log_normaliser`.
+        p is the distribution at tau_min, by default the smallest trained tau. method is "ode", the probability-flow ODE;
+        "direct", one pass of a network with the energy head, normalised; or "auto", one pass where its error is at most
+        `error` nats, else the ODE. The first call of the latter two makes a `density_check`, which takes as long as 256
+        likelihoods by the ODE. `heatball.log_likelihood` gives the same with errors.
+
+        probes is 0 for the exact divergence, else the number of random probes that estimate it, for large dim. Of a model of
+        a drift (energy head) all values by the ODE share the error of `log_normaliser`.
 
         Examples
         --------
@@ -357,12 +362,86 @@ class Model(Shown):
         """
         x, _, labels = self._points(x, 1.0, label)
         settings = _settings(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance)
-        out = np.empty(len(x))
-        with interruptible(threads) as run:
-            run("hb_model_likelihood", self._model, ctypes.byref(settings),
-                c_int("probes", probes, 0, INT_MAX), len(x), pointer(x), _ints(labels),
-                pointer(out), None)
+        probes = c_int("probes", probes, 0, INT_MAX)
+        out, by_ode = self._direct(method, error, x, labels, settings, threads)[::3]
+        out[by_ode] = self._by_ode(x[by_ode], labels if labels is None else labels[by_ode], settings, probes, None, threads)
         return out
+
+    def _by_ode(self, x, labels, settings, probes, errors, threads):
+        """ln p of rows by the ODE, and into errors (n, 2), unless None."""
+        out, x = np.empty(len(x)), np.ascontiguousarray(x)
+        with interruptible(threads) as run:
+            run("hb_model_likelihood", self._model, ctypes.byref(settings), probes, len(x), pointer(x), _ints(labels),
+                pointer(out), None if errors is None else pointer(errors))
+        return out
+
+    def _direct(self, method, error, x, labels, settings, threads):
+        """ln p of rows from one pass, its error, the error of their mean, and the rows that are left to the ODE."""
+        choice("method", method, {"ode": 0, "direct": 1, "auto": 2})
+        most = {"ode": -math.inf, "direct": math.inf}.get(method, real("error", error))
+        out, errors, bias = np.empty(len(x)), np.full(len(x), math.inf), 0.0
+        if method == "ode":
+            return out, errors, bias, np.ones(len(x), bool)
+        for label in np.unique(labels) if labels is not None else [-1]:
+            of = np.flatnonzero(labels == label) if labels is not None else slice(None)
+            check, part = self._check(int(label), settings, threads), np.ascontiguousarray(x[of])
+            values, spread = np.empty(len(part)), np.empty(len(part))
+            own = None if labels is None else np.ascontiguousarray(labels[of])
+            call("hb_model_direct_likelihood", threads, self._model, len(part), ctypes.byref(check), pointer(part),
+                 _ints(own), pointer(values), pointer(spread))
+            out[of], errors[of] = values, spread
+            bias = max(bias, abs(check.mean) + check.spread / math.sqrt(check.rows))
+        return out, errors, bias, errors > most
+
+    def _check(self, label, settings, threads, rows=CHECK_ROWS):
+        """The hb_density_check of a label, kept with the model."""
+        kept = self.__dict__.setdefault("_checks", {})
+        key = (label, rows, *(repr(getattr(settings, name)) for name in ("tau_min", "tau_max", "tolerance", "seed")))
+        if key not in kept:
+            check = DensityCheck()
+            with interruptible(threads) as run:
+                run("hb_model_density_check", self._model, ctypes.byref(settings), rows, label, ctypes.sizeof(check),
+                    ctypes.byref(check))
+            kept[key] = check
+        return kept[key]
+
+    def density_check(self, *, samples: int = CHECK_ROWS, label: int = -1, tau_min: float | None = None,
+                      tau_max: float | None = None, tolerance: float | None = None, seed: int = 1,
+                      threads: int = 0) -> Result:
+        """Compare the network's own density at tau_min with that of its probability flow, over samples of the flow.
+
+        Of a model with the energy head. docs/likelihoods.md has the formulas.
+
+        Parameters
+        ----------
+        samples : int
+            At least 80.
+        label : int
+            Of a model with classes: that of the samples, -1 for none.
+        tau_min, tau_max, tolerance, seed, threads
+            As in `generate`.
+
+        Returns
+        -------
+        Result
+            log_normaliser, log_normaliser_se: ln of the integral of the network's density, 0 if it is normalised, and the
+            standard error; effective: fraction of the samples that count in it; mean, spread: mean and standard deviation of the difference of ln p
+            from one pass, normalised, to that of the ODE; error_all: 95 % of the samples differ by less than 1.96 of it;
+            level, error: the same for four strata of the log-density, from its level on.
+
+        Examples
+        --------
+        >>> import heatball
+        >>> model = heatball.train("ring", n=200, steps=10, width=8, depth=2)
+        >>> check = model.density_check(samples=80)
+        >>> 0 < check.effective <= 1
+        True
+        """
+        settings = _settings(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance, seed=seed)
+        found = self._check(c_int("label", label, -1, INT_MAX), settings, threads, c_int("samples", samples, 0, INT_MAX))
+        names = [name for name, _ in DensityCheck._fields_ if name not in ("size", "level", "error")]
+        return Result({**{name: getattr(found, name) for name in names}, "level": np.array(found.level),
+                       "error": np.array(found.error)}, f"Density of one pass at tau {found.tau_min:g} against the ODE's")
 
     def log_normaliser(self, *, seed: int = 1, threads: int = 0) -> tuple[float, float]:
         """Return ln of the integral of the model's density at tau_max, and the standard error of it.

@@ -141,9 +141,11 @@ hb_status hb_ball_slopes_look(hb_micro_batch *micro, hb_ball_slopes *at)
     return HB_OK;
 }
 
-double hb_many_weight(const hb_noise_level *level)
+double hb_anchor_weight(const hb_noise_level *level, int dim)
 {
-    return level->a * level->b;
+    static const double LEAST_WEIGHT = 0.0392; /* b of OU at tau = 0.02 */
+    if (dim > HB_BALL_MOST_DIM) return level->a * level->b;
+    return level->knot ? level->b : fmax(level->b, LEAST_WEIGHT);
 }
 
 double hb_huber(double r, double *slope)

@@ -11,7 +11,6 @@
  * ' and t by ln tau. dim <= 3: N_i, N_t, N_L are channels of one pass. Above: N_L is the mean of
  * second derivatives along random signs (Hutchinson), and N_i the slope by reverse mode. A number
  * to reproduce: w = 0 gives e = 0 exactly, with OU and VE. */
-#include "mean/ball_rule.h"
 #include "train/trainer.h"
 
 #include <heatball/random.h>
@@ -128,7 +127,7 @@ static void fp_add_anchor(hb_micro_batch *micro, residual_scratch *work, const h
         e -= w_j * (w_j + 2 * (double)work->reference[i * d + j] - F_j);
     }
     double slope;
-    const double counts = d > HB_BALL_MOST_DIM ? hb_many_weight(c) : c->b;
+    const double counts = hb_anchor_weight(c, (int)d);
     const double factor =
         trainer->settings.weight * trainer->ramp * counts / trainer->settings.anchors;
     const double scale = 0.5 * c->b * micro->anchor.weight[i], rho = scale * e;

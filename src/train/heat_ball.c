@@ -9,7 +9,8 @@
  * which is 0 at w = 0 whatever the nodes. r^2 = 4 pi f s_0. The scaled residual
  *     rho = R 4 s_0/(C1 r^2) = R/(pi f C1)
  * tends to b/2 times the pointwise Fokker-Planck residual as f -> 0. Loss: weight * mean of b
- * huber(rho). dR/dw_0 = 1, dR/dw_j = -(share of node j in the sum above).
+ * huber(rho), with b no less than at tau = 0.02 (hb_anchor_weight). dR/dw_0 = 1,
+ * dR/dw_j = -(share of node j in the sum above).
  *
  * Nodes: heatball/balls.h; balls are small, since what is of parabolic degree 4 is not exact. Above
  * 64 dimensions: few directions, with a_j = 0 (mean/ball_directions.c). docs/losses.md.
@@ -117,7 +118,7 @@ static hb_status heat_ball_add(hb_micro_batch *micro)
     const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < micro->anchors; i++) {
         const hb_noise_level *c = &micro->anchor.level[i];
-        heat_ball_add_ball(micro, work, i, share * (few ? hb_many_weight(c) : c->b));
+        heat_ball_add_ball(micro, work, i, share * hb_anchor_weight(c, trainer->model->info.dim));
     }
     return hb_row_values_backward(micro, &work->net);
 }

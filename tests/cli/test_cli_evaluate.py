@@ -225,6 +225,8 @@ def test_likelihood_of_a_named_set(judged):
     near(judged["nll_exact"], math.sqrt(len(values) / 600) * se, mean, se)
     assert judged["nll"] > judged["nll_exact"] - 0.05  # no model is better than the truth
     assert judged["nll_bits"] == pytest.approx(judged["nll"] / math.log(2))
+    assert abs(judged["nll_direct"] - judged["nll"]) < judged["direct_error"] + 3 * judged["nll_direct_se"]
+    assert 0 < judged["effective"] <= 1 and judged["log_normaliser_se"] > 0
 
 
 def test_rows_of_a_file(models):
@@ -314,7 +316,8 @@ def test_text_and_figure(models, tmp_path):
                                                        "1.5"]
     assert lines[9].startswith("mmd: ") and lines[11].startswith("modes: ")
     assert lines[10].startswith("columns: Kolmogorov distance of generated and real rows, floor 0.2")
-    assert lines[12].startswith("nll: ")
+    assert lines[12].startswith("nll: ") and lines[13].startswith("nll from one pass: ")
+    assert " of 256 samples count); one pass within " in lines[13] and lines[13].endswith(" nats of the ODE for 95 %")
     assert (tmp_path / "e.plot.csv").exists() and (tmp_path / "e.gp").exists()
     if shutil.which("gnuplot"):
         assert (tmp_path / "e.svg").read_text().startswith("<?xml")

@@ -297,3 +297,66 @@ def test_rows_that_are_none():
     with pytest.raises(ValueError, match="row 2, column 1 of x is nan"):
         heatball.log_likelihood(exact_score, [[0.0, 1], [math.nan, 1]])
     assert heatball.log_likelihood(lambda x, tau: -x, [0.5, 1.0]).dim == 1  # a list of numbers is a line
+
+
+# ---- from one pass of an energy network ------------------------------------------------------------------
+
+FAR = heatball.Mixture([0.2, 0.8], [[-1.2, -1.2], [0.4, 0.4]], np.tile(0.06 * np.eye(2), (2, 1, 1)))
+
+
+@pytest.fixture(scope="module")
+def far_model():
+    """Two Gaussians that are far apart, by hb with the constraint down to the smallest tau."""
+    return heatball.train(FAR.sample(4000, seed=3), steps=1500, width=32, tau_min=0.003, anchor_tau_min=0.003,
+                          standardise="no", threads=2)
+
+
+def test_one_pass_is_normalised_and_its_error_covers(far_model):
+    check = far_model.density_check()
+    assert abs(check.log_normaliser) < 0.15 and check.effective > 0.9 and check.rows == 256
+    assert np.all(np.diff(check.level) > 0) and check.error_all < 0.3
+    x = FAR.sample(400, seed=8, tau=0.003)
+    direct = heatball.log_likelihood(far_model, x, method="direct")
+    ode = heatball.log_likelihood(far_model, x)
+    inside = np.abs(direct.log_likelihood - ode.log_likelihood) < 1.96 * direct.se
+    assert 0.88 < inside.mean() and direct.divergence == "none" and (direct.bound == 0).all()
+    assert np.isfinite(direct.se).mean() > 0.95 and math.isfinite(direct.mean_se)
+    assert abs(direct.mean - ode.mean) < 0.1
+    exact = FAR.log_density(x, 0.003)
+    assert abs((direct.log_likelihood - exact).mean()) < 0.1
+    centres = FAR.means * math.exp(-0.003)  # the log weights of the modes
+    error = far_model.log_likelihood(centres, method="direct") - FAR.log_density(centres, 0.003)
+    assert abs(error[1] - error[0]) < 0.3
+    assert np.array_equal(far_model.log_likelihood(x, method="direct"), direct.log_likelihood)
+
+
+def test_auto_takes_the_ode_where_one_pass_is_not_good_enough(far_model):
+    x = np.concatenate([FAR.sample(40, seed=8, tau=0.003), [[3.0, -3.0]]])
+    direct = heatball.log_likelihood(far_model, x, method="direct")
+    assert math.isinf(direct.se[-1])  # less likely than all samples of the model
+    most = float(np.median(direct.se))
+    auto = heatball.log_likelihood(far_model, x, method="auto", error=most)
+    by_ode = direct.se > most
+    ode = heatball.log_likelihood(far_model, x)
+    assert np.array_equal(auto.log_likelihood, np.where(by_ode, ode.log_likelihood, direct.log_likelihood))
+    assert (auto.se <= np.where(by_ode, ode.se, most)).all() and (auto.calibrated[by_ode] == 0).all()
+    assert np.array_equal(far_model.log_likelihood(x, method="auto", error=most), auto.log_likelihood)
+    assert f"{(~by_ode).sum()} from one pass, exact" in repr(auto)
+
+
+def test_one_pass_of_each_class_and_refusals():
+    x = np.concatenate([FAR.sample(300, seed=1), FAR.sample(300, seed=2) + 3])
+    label = np.repeat([0, 1], 300)
+    model = heatball.train(x, "dsm", labels=label, steps=60, width=16, tau_min=0.01)
+    both = model.log_likelihood(x[::100], method="direct", label=label[::100])
+    for k in (0, 1):
+        check, rows = model.density_check(label=k), label[::100] == k
+        raw = model.log_density(x[::100][rows], 0.01, k)
+        assert np.array_equal(both[rows], raw - check.log_normaliser)
+    with pytest.raises(heatball.ArgumentError, match="method is"):
+        model.log_likelihood(x, method="pass")
+    with pytest.raises(heatball.ArgumentError, match="it must be ode, since f is not a Model"):
+        heatball.log_likelihood(lambda x, tau: -x, x, method="direct")
+    score = heatball.train("ring", "dsm", head="score", n=200, steps=5, width=8, depth=2)
+    with pytest.raises(heatball.ArgumentError, match="only a model with the energy head has a log-density"):
+        score.log_likelihood([[0.0, 0.0]], method="direct")

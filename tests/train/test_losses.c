@@ -257,6 +257,20 @@ static void gradients_with_a_drift(void **state)
     check_drift_gradient(s, 2, 0);
 }
 
+/* b, but no less than at tau = 0.02, so that log-densities hold at small tau; above 64 dimensions a b;
+ * under a drift b. */
+static void anchors_count_at_small_tau(void **state)
+{
+    (void)state;
+    const double at_limit = -expm1(-0.04), knot = 0;
+    const hb_noise_level small = {.a = 0.999, .b = 0.002}, large = {.a = 0.6, .b = 0.64},
+                         drift = {.a = 1, .b = 0.002, .knot = &knot};
+    assert_near(hb_anchor_weight(&small, 2), at_limit, 1e-4);
+    assert_true(hb_anchor_weight(&small, 64) <= at_limit); /* the default anchors count b */
+    assert_true(hb_anchor_weight(&large, 2) == 0.64 && hb_anchor_weight(&drift, 2) == 0.002);
+    assert_near(hb_anchor_weight(&small, 65), 0.999 * 0.002, 1e-15);
+}
+
 /* v_ref solves the equation whatever the data: with the network at 0 the constraint and its
  * gradient vanish. */
 static void constraints_vanish_at_a_solution(void **state)
@@ -604,6 +618,7 @@ int main(void)
         cmocka_unit_test(gradients_of_constraints),
         cmocka_unit_test(gradients_of_score_constraints),
         cmocka_unit_test(gradients_with_a_drift),
+        cmocka_unit_test(anchors_count_at_small_tau),
         cmocka_unit_test(constraints_vanish_at_a_solution),
         cmocka_unit_test(the_papers_loss_does_not_vanish),
         cmocka_unit_test(three_ways_to_the_residual),
