@@ -187,10 +187,7 @@ static void drop_grid(hb_solution *out)
 {
     hb_grid_destroy(out->grid);
     out->grid = NULL;
-    for (size_t i = 0; i < out->n; i++) {
-        hb_release(out->context, out->warnings[i]);
-        out->warnings[i] = NULL;
-    }
+    hb_solution_drop_warnings(out);
 }
 
 static hb_status run_by_rank(const hb_solve_task *task, hb_solution *out)

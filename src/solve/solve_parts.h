@@ -19,6 +19,10 @@ void hb_solve_fill_from_log(hb_solution *out);
 /* Infinite errors of ln u, where an integral of the drift may miss a part of it. */
 hb_status hb_solve_flag_integral(hb_solution *out);
 
+/* "gaussian(mean=..., var=...)" of d means and variances, cut at size bytes. */
+void hb_solve_gaussian_text(size_t d, const double *mean, const double *variance, size_t size,
+                            char *out);
+
 /* A point of which nothing was finished within the time limit: NaN, with a warning. */
 hb_status hb_solve_fill_nothing(const char *name, const char *unit, double seconds, size_t i,
                                 hb_solution *out);
