@@ -99,9 +99,9 @@ void hb_scheme_column(const hb_mesh *mesh, size_t index, size_t *first, size_t *
     *width = index + 1 < hb_scheme_columns(mesh) ? COLUMN_WIDTH : all - *first;
 }
 
-hb_crew *hb_scheme_crew(hb_scheme *s)
+hb_thread_pool *hb_scheme_pool(hb_scheme *s)
 {
-    return s->crew;
+    return s->pool;
 }
 
 /* ---- the coefficients ------------------------------------------------------------------------- */
@@ -262,7 +262,7 @@ static hb_status coefficients(hb_scheme *s, double tau)
     memset(s->drain, 0, s->mesh.size * sizeof *s->drain);
     for (int a = 0; a < s->mesh.dim; a++) {
         coefficient_job job = {.scheme = s, .axis = a, .tau = tau};
-        HB_TRY(hb_crew_run(s->crew, hb_mesh_strands(&s->mesh, a), coefficient_task, &job));
+        HB_TRY(hb_thread_pool_run(s->pool, hb_mesh_strands(&s->mesh, a), coefficient_task, &job));
     }
     return HB_OK;
 }
@@ -336,7 +336,7 @@ static hb_status create_scratch(hb_scheme *s)
 {
     const scratch_sizes n = sizes_of(&s->mesh);
     return HB_WORKSPACE_EACH(
-        s->context, &s->scratch_work, s->scratch, (size_t)hb_crew_threads(s->crew),
+        s->context, &s->scratch_work, s->scratch, (size_t)hb_thread_pool_threads(s->pool),
         HB_MEMBER(hb_scheme_scratch, points, n.batch), HB_MEMBER(hb_scheme_scratch, drift, n.batch),
         HB_MEMBER(hb_scheme_scratch, down, n.nodes), HB_MEMBER(hb_scheme_scratch, block, n.nodes),
         HB_MEMBER(hb_scheme_scratch, lines, n.entries),
@@ -366,7 +366,7 @@ hb_status hb_scheme_mind_breaks(hb_scheme *s)
 {
     void *memory;
     const size_t each = 2 * EDGE_BATCH * (size_t)hb_problem_facts(s->problem)->n_breaks + 1;
-    const size_t threads = (size_t)hb_crew_threads(s->crew);
+    const size_t threads = (size_t)hb_thread_pool_threads(s->pool);
     HB_TRY(hb_allocate(s->context, threads * each, sizeof(double), &memory));
     s->arguments = memory;
     for (size_t t = 0; t < threads; t++) s->scratch[t].arguments = s->arguments + t * each;
@@ -381,7 +381,7 @@ static hb_status allocate(hb_scheme *s)
     const size_t n = scheme_arrays(s, tensor, arrays);
     HB_TRY(hb_workspace_carve(s->context, n, arrays, &s->work));
     memset(s->work.memory, 0, s->work.size);
-    if (threads > 1) HB_TRY(hb_crew_create(s->context, threads, &s->crew));
+    if (threads > 1) HB_TRY(hb_thread_pool_create(s->context, threads, &s->pool));
     HB_TRY(create_scratch(s));
     return tensor ? hb_tensor_create(s->context, s->problem, &s->mesh, &s->tensor) : HB_OK;
 }
@@ -410,7 +410,7 @@ void hb_scheme_destroy(hb_scheme *s)
 {
     if (!s) return;
     hb_context *context = s->context;
-    hb_crew_destroy(s->crew);
+    hb_thread_pool_destroy(s->pool);
     hb_tensor_destroy(s->tensor);
     hb_workspace_destroy(&s->work);
     hb_workspace_destroy(&s->scratch_work);
@@ -571,9 +571,9 @@ hb_status hb_scheme_rate(hb_scheme *s, double tau, const double *v, double *rate
     }
     rate_job job = {.scheme = s, .v = v, .rate = rate};
     HB_TRY(update_drift(s, tau));
-    for (int t = 0; t < hb_crew_threads(s->crew); t++) s->scratch[t].finite = 1;
-    HB_TRY(hb_crew_run(s->crew, hb_scheme_blocks(&s->mesh), rate_task, &job));
+    for (int t = 0; t < hb_thread_pool_threads(s->pool); t++) s->scratch[t].finite = 1;
+    HB_TRY(hb_thread_pool_run(s->pool, hb_scheme_blocks(&s->mesh), rate_task, &job));
     *finite = 1;
-    for (int t = 0; t < hb_crew_threads(s->crew); t++) *finite &= s->scratch[t].finite;
+    for (int t = 0; t < hb_thread_pool_threads(s->pool); t++) *finite &= s->scratch[t].finite;
     return HB_OK;
 }

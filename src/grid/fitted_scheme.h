@@ -2,7 +2,7 @@
 #ifndef HB_GRID_FITTED_SCHEME_H
 #define HB_GRID_FITTED_SCHEME_H
 
-#include "base/crew.h"
+#include "base/thread_pool.h"
 #include "grid/grid_mesh.h"
 
 #include <heatball/problem.h>
@@ -18,7 +18,7 @@ hb_status hb_scheme_mind_breaks(hb_scheme *scheme);
 void hb_scheme_destroy(hb_scheme *scheme);
 const hb_mesh *hb_scheme_mesh(const hb_scheme *scheme);
 /* Who shares a pass; NULL: the calling thread does all. */
-hb_crew *hb_scheme_crew(hb_scheme *scheme);
+hb_thread_pool *hb_scheme_pool(hb_scheme *scheme);
 /* rate[size] = dv/dtau at v[size]; *finite is 0 when a rate left the range of double. */
 hb_status hb_scheme_rate(hb_scheme *scheme, double tau, const double *v, double *rate, int *finite);
 /* J = sum of J_axis is the Jacobian at the v of the last call of hb_scheme_rate: out += J_axis x. */

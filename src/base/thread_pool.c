@@ -7,7 +7,7 @@
  *
  * Before a loop the ticket is closed, so that a thread that still looks at the last loop cannot take one of the new loop's
  * tasks with half of what belongs to it. A thread without work looks for some for a moment, and then sleeps. */
-#include "base/crew.h"
+#include "base/thread_pool.h"
 #include "base/context.h"
 #include "base/memory.h"
 
@@ -25,7 +25,7 @@ enum {
 
 #define CLOSED UINT32_MAX
 
-struct hb_crew {
+struct hb_thread_pool {
     hb_context *context;
     int threads;             /* with the calling one */
     _Atomic uint64_t ticket; /* loop << 32 | next task */
@@ -49,7 +49,7 @@ static void pause_briefly(void)
 #endif
 }
 
-static void note_failure(hb_crew *c, size_t index, hb_status status)
+static void note_failure(hb_thread_pool *c, size_t index, hb_status status)
 {
     pthread_mutex_lock(&c->lock);
     if (index < c->failed) {
@@ -59,7 +59,7 @@ static void note_failure(hb_crew *c, size_t index, hb_status status)
     pthread_mutex_unlock(&c->lock);
 }
 
-static int has_work(hb_crew *c)
+static int has_work(hb_thread_pool *c)
 {
     const uint64_t ticket = atomic_load(&c->ticket);
     const uint32_t next = (uint32_t)ticket;
@@ -67,7 +67,7 @@ static int has_work(hb_crew *c)
 }
 
 /* Takes tasks until none is left. */
-static void work(hb_crew *c, int thread)
+static void work(hb_thread_pool *c, int thread)
 {
     uint64_t ticket = atomic_load(&c->ticket);
     for (;;) {
@@ -84,7 +84,7 @@ static void work(hb_crew *c, int thread)
     }
 }
 
-static void sleep_until_called(hb_crew *c)
+static void sleep_until_called(hb_thread_pool *c)
 {
     pthread_mutex_lock(&c->lock);
     atomic_fetch_add(&c->sleepers, 1);
@@ -95,7 +95,7 @@ static void sleep_until_called(hb_crew *c)
 
 static void *live(void *user)
 {
-    hb_crew *c = user;
+    hb_thread_pool *c = user;
     pthread_mutex_lock(&c->lock);
     const int thread = ++c->started;
     pthread_mutex_unlock(&c->lock);
@@ -107,7 +107,7 @@ static void *live(void *user)
     return NULL;
 }
 
-static void call_sleepers(hb_crew *c)
+static void call_sleepers(hb_thread_pool *c)
 {
     if (atomic_load(&c->sleepers) == 0) return;
     pthread_mutex_lock(&c->lock);
@@ -124,9 +124,9 @@ static hb_status run_alone(size_t n, hb_task task, void *user)
     return HB_OK;
 }
 
-hb_status hb_crew_run(hb_crew *c, size_t n, hb_task task, void *user)
+hb_status hb_thread_pool_run(hb_thread_pool *c, size_t n, hb_task task, void *user)
 {
-    if (hb_crew_threads(c) == 1 || n < 2 || n >= CLOSED) return run_alone(n, task, user);
+    if (hb_thread_pool_threads(c) == 1 || n < 2 || n >= CLOSED) return run_alone(n, task, user);
     const uint64_t loop = ((atomic_load(&c->ticket) >> 32) + 1) << 32;
     atomic_store(&c->ticket, loop | CLOSED);
     atomic_store(&c->n, n);
@@ -147,13 +147,13 @@ hb_status hb_crew_run(hb_crew *c, size_t n, hb_task task, void *user)
     return c->status;
 }
 
-int hb_crew_threads(const hb_crew *c)
+int hb_thread_pool_threads(const hb_thread_pool *c)
 {
     return c ? c->threads : 1;
 }
 
 /* The others are told nothing by signals: those are for the program's own threads. */
-static void start_threads(hb_crew *c, int threads)
+static void start_threads(hb_thread_pool *c, int threads)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -163,12 +163,12 @@ static void start_threads(hb_crew *c, int threads)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-hb_status hb_crew_create(hb_context *context, int threads, hb_crew **out)
+hb_status hb_thread_pool_create(hb_context *context, int threads, hb_thread_pool **out)
 {
     void *memory, *handles;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_crew), &memory));
-    hb_crew *c = memset(memory, 0, sizeof(hb_crew));
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_thread_pool), &memory));
+    hb_thread_pool *c = memset(memory, 0, sizeof(hb_thread_pool));
     const hb_status status = hb_allocate(context, (size_t)threads, sizeof(pthread_t), &handles);
     if (status != HB_OK) {
         hb_release(context, c);
@@ -185,7 +185,7 @@ hb_status hb_crew_create(hb_context *context, int threads, hb_crew **out)
     return HB_OK;
 }
 
-void hb_crew_destroy(hb_crew *c)
+void hb_thread_pool_destroy(hb_thread_pool *c)
 {
     if (!c) return;
     atomic_store(&c->leave, 1);
