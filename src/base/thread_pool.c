@@ -49,7 +49,7 @@ static void pause_briefly(void)
 #endif
 }
 
-static void note_failure(hb_thread_pool *c, size_t index, hb_status status)
+static void pool_note_failure(hb_thread_pool *c, size_t index, hb_status status)
 {
     pthread_mutex_lock(&c->lock);
     if (index < c->failed) {
@@ -59,7 +59,7 @@ static void note_failure(hb_thread_pool *c, size_t index, hb_status status)
     pthread_mutex_unlock(&c->lock);
 }
 
-static int has_work(hb_thread_pool *c)
+static int pool_has_work(hb_thread_pool *c)
 {
     const uint64_t ticket = atomic_load(&c->ticket);
     const uint32_t next = (uint32_t)ticket;
@@ -67,7 +67,7 @@ static int has_work(hb_thread_pool *c)
 }
 
 /* Takes tasks until none is left. */
-static void work(hb_thread_pool *c, int thread)
+static void pool_work(hb_thread_pool *c, int thread)
 {
     uint64_t ticket = atomic_load(&c->ticket);
     for (;;) {
@@ -78,36 +78,37 @@ static void work(hb_thread_pool *c, int thread)
         if (index == CLOSED || index >= n) return;
         if (!atomic_compare_exchange_weak(&c->ticket, &ticket, ticket + 1)) continue;
         const hb_status status = task(user, index, thread);
-        if (status != HB_OK) note_failure(c, index, status);
+        if (status != HB_OK) pool_note_failure(c, index, status);
         atomic_fetch_add(&c->done, 1);
         ticket = atomic_load(&c->ticket);
     }
 }
 
-static void sleep_until_called(hb_thread_pool *c)
+static void pool_sleep(hb_thread_pool *c)
 {
     pthread_mutex_lock(&c->lock);
     atomic_fetch_add(&c->sleepers, 1);
-    while (!has_work(c) && !atomic_load(&c->leave)) pthread_cond_wait(&c->wake, &c->lock);
+    while (!pool_has_work(c) && !atomic_load(&c->leave)) pthread_cond_wait(&c->wake, &c->lock);
     atomic_fetch_sub(&c->sleepers, 1);
     pthread_mutex_unlock(&c->lock);
 }
 
-static void *live(void *user)
+static void *pool_thread(void *user)
 {
     hb_thread_pool *c = user;
     pthread_mutex_lock(&c->lock);
     const int thread = ++c->started;
     pthread_mutex_unlock(&c->lock);
     while (!atomic_load(&c->leave)) {
-        for (int k = 0; k < LOOKS && !has_work(c) && !atomic_load(&c->leave); k++) pause_briefly();
-        if (!has_work(c)) sleep_until_called(c);
-        work(c, thread);
+        for (int k = 0; k < LOOKS && !pool_has_work(c) && !atomic_load(&c->leave); k++)
+            pause_briefly();
+        if (!pool_has_work(c)) pool_sleep(c);
+        pool_work(c, thread);
     }
     return NULL;
 }
 
-static void call_sleepers(hb_thread_pool *c)
+static void pool_wake(hb_thread_pool *c)
 {
     if (atomic_load(&c->sleepers) == 0) return;
     pthread_mutex_lock(&c->lock);
@@ -115,7 +116,7 @@ static void call_sleepers(hb_thread_pool *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-static hb_status run_alone(size_t n, hb_task task, void *user)
+static hb_status pool_run_alone(size_t n, hb_task task, void *user)
 {
     for (size_t i = 0; i < n; i++) {
         const hb_status status = task(user, i, 0);
@@ -126,7 +127,8 @@ static hb_status run_alone(size_t n, hb_task task, void *user)
 
 hb_status hb_thread_pool_run(hb_thread_pool *c, size_t n, hb_task task, void *user)
 {
-    if (hb_thread_pool_threads(c) == 1 || n < 2 || n >= CLOSED) return run_alone(n, task, user);
+    if (hb_thread_pool_threads(c) == 1 || n < 2 || n >= CLOSED)
+        return pool_run_alone(n, task, user);
     const uint64_t loop = ((atomic_load(&c->ticket) >> 32) + 1) << 32;
     atomic_store(&c->ticket, loop | CLOSED);
     atomic_store(&c->n, n);
@@ -136,8 +138,8 @@ hb_status hb_thread_pool_run(hb_thread_pool *c, size_t n, hb_task task, void *us
     c->failed = n;
     c->status = HB_OK;
     atomic_store(&c->ticket, loop);
-    call_sleepers(c);
-    work(c, 0);
+    pool_wake(c);
+    pool_work(c, 0);
     for (int k = 0; atomic_load(&c->done) < n; k++) {
         if (k < WAITS)
             pause_briefly();
@@ -153,12 +155,13 @@ int hb_thread_pool_threads(const hb_thread_pool *c)
 }
 
 /* The others are told nothing by signals: those are for the program's own threads. */
-static void start_threads(hb_thread_pool *c, int threads)
+static void pool_start(hb_thread_pool *c, int threads)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (c->threads < threads && pthread_create(&c->thread[c->threads - 1], NULL, live, c) == 0)
+    while (c->threads < threads &&
+           pthread_create(&c->thread[c->threads - 1], NULL, pool_thread, c) == 0)
         c->threads++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -180,7 +183,7 @@ hb_status hb_thread_pool_create(hb_context *context, int threads, hb_thread_pool
     atomic_store(&c->ticket, CLOSED);
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->wake, NULL);
-    start_threads(c, threads);
+    pool_start(c, threads);
     *out = c;
     return HB_OK;
 }

@@ -29,7 +29,7 @@ typedef struct draw_run {
     double *scratch; // (threads, rows, 1 + dim)
 } draw_run;
 
-static void place(const draw_run *run, size_t k, const double *z, double *x)
+static void mixture_place(const draw_run *run, size_t k, const double *z, double *x)
 {
     const hb_mixture *mixture = run->mixture;
     const size_t d = (size_t)mixture->dim;
@@ -54,7 +54,7 @@ static hb_status draw_rows(void *user, size_t index, int thread)
     hb_fill_normal(run->kernels, run->seed, run->stream | NORMALS, row * d, count * d, z);
     for (size_t i = 0; i < count; i++) {
         const size_t k = hb_random_choose(run->mixture->count, run->mixture->cumulative, choice[i]);
-        place(run, k, z + i * d, run->x + (start + i) * d);
+        mixture_place(run, k, z + i * d, run->x + (start + i) * d);
         if (run->component) run->component[start + i] = (int)k;
     }
     return HB_OK;

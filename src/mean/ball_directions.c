@@ -26,13 +26,9 @@ static const double AHEAD = 1.0 / 6; /* of the centre, and of each node along e 
 static void make_orthonormal(size_t rows, size_t d, double *basis)
 {
     for (size_t p = 0; p < rows; p++) {
-        double *b = basis + p * d, norm = 0;
-        for (size_t q = 0; q < p; q++) {
-            double dot = 0;
-            for (size_t k = 0; k < d; k++) dot += b[k] * basis[q * d + k];
-            for (size_t k = 0; k < d; k++) b[k] -= dot * basis[q * d + k];
-        }
-        for (size_t k = 0; k < d; k++) norm += b[k] * b[k];
+        double *b = basis + p * d;
+        for (size_t q = 0; q < p; q++) hb_axpy(d, -hb_dot(d, b, basis + q * d), basis + q * d, b);
+        const double norm = hb_dot(d, b, b);
         const double scale = norm > 0 ? 1 / sqrt(norm) : 0;
         for (size_t k = 0; k < d; k++) b[k] *= scale;
     }

@@ -1,8 +1,8 @@
-/* mean/ball_rule.h: hb_balls inside: clouds on the unit ball, and which of them an anchor has. */
+/* mean/ball_rule.h: hb_balls inside: nodes on the unit ball, and which of them an anchor has. */
 #ifndef HB_MEAN_BALL_RULE_H
 #define HB_MEAN_BALL_RULE_H
 
-#include "ball/clouds.h"
+#include "ball/ball_nodes.h"
 #include "base/context.h"
 #include "mean/ball_reference.h"
 
@@ -26,15 +26,15 @@ struct hb_balls {
     double C1, c_g;
     double to_scaled; /* 4 s_0/(C1 r^2) = 1/(pi f C1), of OU and VE */
     uint32_t rotations;
-    hb_cloud value[HB_BALL_ROTATIONS], arm[HB_BALL_ROTATIONS]; /* zeros: none */
+    hb_ball_nodes value[HB_BALL_ROTATIONS], arm[HB_BALL_ROTATIONS]; /* zeros: none */
     hb_ball_reference reference;
 };
 
 /* What one task places balls with. */
 typedef struct hb_ball_scratch {
     hb_context alone;
-    hb_cloud value, arm; /* turned, or drawn */
-    hb_cloud_draw draw;
+    hb_ball_nodes value, arm; /* turned, or drawn */
+    hb_ball_nodes_draw draw;
     double *x, *tau, *weight, *shift;         // one ball's, where the caller has none
     double *F, *divergence;                   // (nodes, dim), (nodes)
     double *basis;                            // (1 + directions, dim)
@@ -43,9 +43,9 @@ typedef struct hb_ball_scratch {
     hb_workspace arrays;
 } hb_ball_scratch;
 
-/* The clouds of anchor `number`; each may be made of the scratch. arm NULL: none. */
-hb_status hb_ball_rule_clouds(const hb_balls *balls, uint64_t number, hb_ball_scratch *scratch,
-                              const hb_cloud **value, const hb_cloud **arm);
+/* The nodes of anchor `number`; each may be made of the scratch. arm NULL: none. */
+hb_status hb_ball_rule_nodes(const hb_balls *balls, uint64_t number, hb_ball_scratch *scratch,
+                             const hb_ball_nodes **value, const hb_ball_nodes **arm);
 
 /* An anchor and where its ball goes: arrays of its own, (m, ...); those that are not wanted are NULL, but for x, tau,
  * weight and shift. */

@@ -43,7 +43,7 @@ static hb_status check_anchors(hb_context *context, const hb_balls *balls, size_
     return HB_OK;
 }
 
-static hb_status create_scratch(const place_run *run, hb_ball_scratch *out)
+static hb_status place_create_scratch(const place_run *run, hb_ball_scratch *out)
 {
     const hb_balls *balls = run->balls;
     const hb_balls_settings *s = &balls->settings;
@@ -180,7 +180,7 @@ static hb_status place_block(void *user, size_t index, int thread)
     const size_t first = index * run->block, left = run->n - first;
     hb_ball_scratch scratch;
     (void)thread;
-    hb_status status = create_scratch(run, &scratch);
+    hb_status status = place_create_scratch(run, &scratch);
     if (status == HB_OK)
         status = place_anchors(run, first, left < run->block ? left : run->block, &scratch);
     hb_workspace_destroy(&scratch.arrays);

@@ -20,14 +20,15 @@
 
 enum { SMALL_DIM = 3, SMALL_DIM_DEGREE = 8 };
 
-static void store(double *table, size_t index, double value)
+static void residual_store(double *table, size_t index, double value)
 {
     if (table) table[index] = value;
 }
 
 /* Column `radius_index` of the tables. mean and error are (n, HB_COLUMNS). */
-static void write_column(const hb_anchors *anchors, const hb_residual_values *out, int n_radii,
-                         int radius_index, const double *mean, const double *error)
+static void residual_write_column(const hb_anchors *anchors, const hb_residual_values *out,
+                                  int n_radii, int radius_index, const double *mean,
+                                  const double *error)
 {
     const int quantity = anchors->settings.quantity;
     for (size_t i = 0; i < anchors->n; i++) {
@@ -40,15 +41,15 @@ static void write_column(const hb_anchors *anchors, const hb_residual_values *ou
         const double residual = -u0 * mean[i * HB_COLUMNS + column];
         const double residual_se = u0 * error[i * HB_COLUMNS + column];
         const size_t index = i * (size_t)n_radii + (size_t)radius_index;
-        store(out->residual, index, residual);
-        store(out->residual_se, index, residual_se);
-        store(out->scaled, index, to_pointwise * residual);
-        store(out->scaled_se, index, to_pointwise * residual_se);
+        residual_store(out->residual, index, residual);
+        residual_store(out->residual_se, index, residual_se);
+        residual_store(out->scaled, index, to_pointwise * residual);
+        residual_store(out->scaled_se, index, to_pointwise * residual_se);
     }
 }
 
-static hb_status fill_table(hb_anchors *anchors, int n_radii, const double *radii,
-                            const hb_residual_values *out)
+static hb_status residual_fill_table(hb_anchors *anchors, int n_radii, const double *radii,
+                                     const hb_residual_values *out)
 {
     const size_t n = anchors->n;
     const hb_mean_settings *settings = &anchors->settings;
@@ -62,7 +63,7 @@ static hb_status fill_table(hb_anchors *anchors, int n_radii, const double *radi
     for (int j = 0; j < n_radii && status == HB_OK; j++) {
         for (size_t i = 0; i < n; i++) anchors->radius[i] = radii[j];
         status = hb_averages(anchors, &wish, mean, error);
-        if (status == HB_OK) write_column(anchors, out, n_radii, j, mean, error);
+        if (status == HB_OK) residual_write_column(anchors, out, n_radii, j, mean, error);
     }
     hb_release(anchors->context, memory);
     return status;
@@ -81,7 +82,7 @@ hb_status hb_mean_residual(hb_context *context, const hb_problem *problem, const
     HB_CHECK(context, radii || n_radii == 0, HB_ERROR_ARGUMENT, "radii is NULL");
     hb_anchors anchors;
     hb_status status = hb_anchors_create(context, problem, field, settings, tau0, n, x, &anchors);
-    if (status == HB_OK && n > 0) status = fill_table(&anchors, n_radii, radii, &values);
+    if (status == HB_OK && n > 0) status = residual_fill_table(&anchors, n_radii, radii, &values);
     hb_anchors_destroy(&anchors);
     return status;
 }

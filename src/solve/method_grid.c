@@ -4,7 +4,6 @@
  *     e_u = u e_v,      e_w = |dw/dv| e_v = |1 + v| u e_v
  * Ornstein-Uhlenbeck from N(0,1) with f = -x, g = sqrt(2) stays N(0,1): log-density at 0 is -ln(2 pi)/2 = -0.918939. */
 #include "base/context.h"
-#include "solve/method.h"
 #include "solve/solve_parts.h"
 
 #include <math.h>

@@ -9,10 +9,8 @@
 #include "base/memory.h"
 #include "problem/drift_facts.h"
 #include "problem/time_cuts.h"
-#include "solve/method.h"
 #include "solve/solve_frame.h"
 #include "solve/solve_parts.h"
-#include "solve/solve_settings.h"
 
 #include <math.h>
 #include <stdio.h>

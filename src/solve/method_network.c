@@ -15,7 +15,6 @@
 #include "guide/guide_estimator.h"
 #include "guide/guide_walk.h"
 #include "random/streams.h"
-#include "solve/method.h"
 #include "solve/solve_parts.h"
 
 #include <heatball/random.h>

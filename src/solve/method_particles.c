@@ -6,7 +6,6 @@
  * A number to reproduce: "y, -x^3" with the noise "0, 1" is solved by the second. */
 #include "lag/lag_estimator.h"
 #include "particle/particle_estimator.h"
-#include "solve/method.h"
 #include "solve/solve_parts.h"
 
 enum { USUAL_TRAJECTORIES = 32768 };

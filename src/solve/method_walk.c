@@ -2,7 +2,6 @@
  * and a Gaussian start the answer is a Gaussian, and nothing is drawn.
  *
  * A number to reproduce: "y, -x" with the noise "0, 1" is solved by one exact step. */
-#include "solve/method.h"
 #include "solve/solve_parts.h"
 #include "walk/walk_estimator.h"
 

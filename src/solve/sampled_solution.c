@@ -90,76 +90,60 @@ static hb_status sampled_begin(const hb_solve_task *task, double tau, hb_samplin
 
 /* ---- columns and warnings ---- */
 
-/* Why an error is not reported. %N: the number of samples, %U: what they are called, %E: independent values among them,
- * %T: the index of their tail, %L: lost per cent. */
-enum {
-    SAID_NOTHING,
-    SAID_NEGATIVE,
-    SAID_FEW,
-    SAID_TAIL,
-    SAID_HEAVY,
-    SAID_TIMES,
-    SAID_LOST,
-    SAID_RARE,
-    SAID_STEEP,
-    SAID_DIGITS,
-    SAID_STRAY,
-    SAID_COARSE,
-    SAID_JUMP,
-    SAID_COARSE_SCORE,
-    SAID_GRADIENTS,
-    SAID_FINE
-};
+/* Why an error is not reported; NULL: it is. %N: the number of samples, %U: what they are called,
+ * %E: independent values among them, %T: the index of their tail, %L: lost per cent. */
+static const char *sampled_score_sentence(const hb_estimator *e, const hb_tally_answer *a)
+{
+    if (a->score_doubt == HB_TALLY_FINE) return NULL;
+    if (a->score_doubt == HB_TALLY_ROUNDED && !e->untimely)
+        return "the drift jumps or has a pole, and %U do not see the part of the score that "
+               "comes from there; the grid does";
+    if (a->score_doubt == HB_TALLY_COARSE)
+        return "the integral over the lag is not resolved for the score: two rules in "
+               "time differ by more than a fifth of it";
+    return "the gradients of %N %U are dominated by a few; the error of the score "
+           "cannot be told, that of the density can";
+}
 
-static const char *const SENTENCES[] = {
-    [SAID_NOTHING] = "none of %N %U counts here; the density is too small for this method or is 0",
-    [SAID_NEGATIVE] = "the mean of %N %U is not above 0 by two of its errors; more are needed",
-    [SAID_FEW] = "%N %U are worth only %E independent values here; the error from so few cannot be "
-                 "trusted",
-    [SAID_TAIL] =
-        "the largest values of %U fall off with index %T here, too slowly for a variance; "
-        "the spread of %N says too little",
-    [SAID_HEAVY] = "a few %U outweigh the rest here; the spread of %N says too little",
-    [SAID_TIMES] = "the times of the trajectories are too few for the integral over the lag; give "
-                   "more of them",
-    [SAID_LOST] = "%L % of %N %U were lost where the drift is not finite or too steep; they could "
-                  "move the mean",
-    [SAID_RARE] = "trajectories that are too rare to be seen, their step, rounding, or what they "
-                  "differ by from the model may change the density by more than a tenth",
-    [SAID_STEEP] = "the drift is very steep or has a narrow part near here; %U that count may be "
-                   "too rare to be seen, the grid sees them",
-    [SAID_DIGITS] = "the closed form of this linear drift loses its digits here; its rates differ "
-                    "too much for the requested time",
-    [SAID_STRAY] =
-        "what counts here lies more than four standard deviations from where the %U go; the drift "
-        "there was not seen",
-    [SAID_COARSE] = "the integral over the lag is not resolved: two rules in time differ by more "
-                    "than a twentieth of the density",
-    [SAID_JUMP] = "the drift jumps or has a pole, and %U do not see the part of the score that "
-                  "comes from there; the grid does",
-    [SAID_COARSE_SCORE] = "the integral over the lag is not resolved for the score: two rules in "
-                          "time differ by more than a fifth of it",
-    [SAID_GRADIENTS] = "the gradients of %N %U are dominated by a few; the error of the score "
-                       "cannot be told, that of the density can"};
-
-static int sampled_sentence_of(const hb_estimator *e, size_t i, const hb_tally_answer *a)
+static const char *sampled_sentence(const hb_estimator *e, size_t i, const hb_tally_answer *a)
 {
     switch (a->doubt) {
-    case HB_TALLY_NOTHING: return SAID_NOTHING;
-    case HB_TALLY_NEGATIVE: return SAID_NEGATIVE;
-    case HB_TALLY_FEW: return SAID_FEW;
-    case HB_TALLY_HEAVY: return a->tail_index < 2 ? SAID_TAIL : SAID_HEAVY;
-    case HB_TALLY_LOST: return e->untimely && e->untimely[i] ? SAID_TIMES : SAID_LOST;
-    case HB_TALLY_ROUNDED: return e->untimely ? SAID_RARE : e->exact ? SAID_DIGITS : SAID_STEEP;
-    case HB_TALLY_STRAY: return SAID_STRAY;
-    case HB_TALLY_COARSE: return SAID_COARSE;
-    default: break;
-    }
-    switch (a->score_doubt) {
-    case HB_TALLY_FINE: return SAID_FINE;
-    case HB_TALLY_ROUNDED: return e->untimely ? SAID_GRADIENTS : SAID_JUMP;
-    case HB_TALLY_COARSE: return SAID_COARSE_SCORE;
-    default: return SAID_GRADIENTS;
+    case HB_TALLY_NOTHING:
+        return "none of %N %U counts here; the density is too small for this method or is 0";
+    case HB_TALLY_NEGATIVE:
+        return "the mean of %N %U is not above 0 by two of its errors; more are needed";
+    case HB_TALLY_FEW:
+        return "%N %U are worth only %E independent values here; the error from so few cannot be "
+               "trusted";
+    case HB_TALLY_HEAVY:
+        if (a->tail_index < 2)
+            return "the largest values of %U fall off with index %T here, too slowly for a "
+                   "variance; "
+                   "the spread of %N says too little";
+        return "a few %U outweigh the rest here; the spread of %N says too little";
+    case HB_TALLY_LOST:
+        if (e->untimely && e->untimely[i])
+            return "the times of the trajectories are too few for the integral over the lag; give "
+                   "more of them";
+        return "%L % of %N %U were lost where the drift is not finite or too steep; they could "
+               "move the mean";
+    case HB_TALLY_ROUNDED:
+        if (e->untimely)
+            return "trajectories that are too rare to be seen, their step, rounding, or what they "
+                   "differ by from the model may change the density by more than a tenth";
+        if (e->exact)
+            return "the closed form of this linear drift loses its digits here; its rates differ "
+                   "too much for the requested time";
+        return "the drift is very steep or has a narrow part near here; %U that count may be "
+               "too rare to be seen, the grid sees them";
+    case HB_TALLY_STRAY:
+        return "what counts here lies more than four standard deviations from where the %U go; the "
+               "drift "
+               "there was not seen";
+    case HB_TALLY_COARSE:
+        return "the integral over the lag is not resolved: two rules in time differ by more "
+               "than a twentieth of the density";
+    default: return sampled_score_sentence(e, a);
     }
 }
 
@@ -167,11 +151,11 @@ static hb_status sampled_warn(const hb_sampling_run *run, size_t i, const hb_tal
                               hb_solution *out)
 {
     const hb_estimator *e = &run->estimator;
-    const int said = sampled_sentence_of(e, i, a);
+    const char *sentence = sampled_sentence(e, i, a);
     char text[400];
     size_t used = 0;
-    if (said == SAID_FINE) return HB_OK;
-    for (const char *s = SENTENCES[said]; *s && used < sizeof text - 1; s++) {
+    if (!sentence) return HB_OK;
+    for (const char *s = sentence; *s && used < sizeof text - 1; s++) {
         char *to = text + used;
         const size_t size = sizeof text - used;
         const char kind = s[0] == '%' ? s[1] : 0;

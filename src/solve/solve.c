@@ -11,7 +11,6 @@
 #include "problem/problem_parts.h"
 #include "solve/solve_frame.h"
 #include "solve/solve_parts.h"
-#include "solve/solve_settings.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,10 +2,9 @@
  *
  * A setting counts as given where it differs from its default; hb_method_check (choose.c) refuses those that the method
  * does not read. The defaults give no bit; grid.points[0] = 64 gives HB_SOLVE_SETTING_POINTS. */
-#include "solve/solve_settings.h"
 #include "base/context.h"
 #include "base/sized.h"
-#include "solve/method.h"
+#include "solve/solve_parts.h"
 
 #include <math.h>
 #include <stddef.h>
