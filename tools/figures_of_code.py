@@ -38,6 +38,7 @@ WIDE = {
     "src/particle": (3, "a kernel from problem, point and pilot"),
     "src/plot": (1, "a series is one call with all its columns"),
     "src/problem": (10, "a drift fills F, divergence, its gradient and the Jacobian, as hb_problem_drift"),
+    "src/solve": (2, "a grid elsewhere: problem, grid, time, tau, points, values and errors"),
     "src/walk": (4, "a step from state, time and weights to all of them"),
 }
 

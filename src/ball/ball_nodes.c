@@ -7,14 +7,15 @@
  * nodes are drawn from. Two measures are used:
  *   gradient, density |z|/(2 sigma), mass c_g/D:   arm = c_g z/|z|       (Monte Carlo, lift = 0)
  *   slope,    density 1/(2 sigma),   mass 1/D:     arm = z               (lift > 0, and cubature)
- * z of the slope measure needs no |z| over the dropped coordinates, so lifting leaves it as it is,
- * and z h_v is a polynomial when h_v is one, so exact rules stay exact. Its law: L = -ln(4 pi sigma) ~
- * Gamma(D/2+1, rate D/2), |z|^2/R^2 ~ Beta(D/2, 1), i.e. sigma = exp(-|g_1..D+2|^2/D)/(4 pi),
- * z = sqrt(2 sigma) g_1..D (docs/mean-value.md). A draw of the source measure holds g_1..dim and T =
- * |g_1..D+4|^2; of the lift+4 squares besides the kept ones the last two have the share 1 - V with
- * V ~ Beta((lift+2)/2, 1), that is V = U^(2/(lift+2)): one uniform turns it into a draw of slope.
+ * z of the slope measure needs no |z| over the dropped coordinates, so auxiliary dimensions leave
+ * it as it is, and z h_v is a polynomial when h_v is one, so exact rules stay exact. Its law: L =
+ * -ln(4 pi sigma) ~ Gamma(D/2+1, rate D/2), |z|^2/R^2 ~ Beta(D/2, 1), i.e. sigma =
+ * exp(-|g_1..D+2|^2/D)/(4 pi), z = sqrt(2 sigma) g_1..D (docs/mean-value.md). A draw of the source
+ * measure holds g_1..dim and T = |g_1..D+4|^2; of the lift+4 squares besides the kept ones the last
+ * two have the share 1 - V with V ~ Beta((lift+2)/2, 1), that is V = U^(2/(lift+2)): one uniform
+ * turns it into a draw of slope.
  *
- * A number to reproduce: E_slope[|z|^2] = D C1/2, 0.0397887 in the plane. */
+ * A number to reproduce: E_slope[|z|^2] = D C1/2, 0.0397887 in two dimensions. */
 #include "ball/ball_nodes.h"
 #include "ball/quadrature.h"
 #include "ball/shells.h"
@@ -42,7 +43,7 @@ hb_status hb_ball_nodes_seeds(hb_context *context, uint64_t seed, uint64_t index
     return HB_OK;
 }
 
-/* ---- Monte Carlo ------------------------------------------------------------------------------ */
+/* ---- Monte Carlo ---- */
 
 /* Turns draws of the source measure into draws of the slope measure, in place. */
 static hb_status slope_from_source(hb_context *context, const hb_ball_nodes_draw *draw,
@@ -120,7 +121,7 @@ hb_status hb_ball_nodes_random(hb_context *context, const hb_ball_nodes_draw *dr
     return HB_OK;
 }
 
-/* ---- cubature --------------------------------------------------------------------------------- */
+/* ---- cubature ---- */
 
 void hb_ball_nodes_destroy(hb_context *context, hb_ball_nodes *unit)
 {
@@ -149,7 +150,7 @@ static hb_status ball_nodes_create_rule(hb_context *context, const hb_ball_nodes
     return hb_cubature_exact_law(context, &slope, r->dim, r->lift, r->degree, out);
 }
 
-/* The law of the scale rho/r: 1 for values, sqrt(U) ~ Beta(2,1), U ~ Beta(1,1). */
+/* The distribution of the scale rho/r: 1 for values, sqrt(U) ~ Beta(2,1), U ~ Beta(1,1). */
 static hb_status scale_rule(hb_context *context, hb_ball_nodes_kind kind, int degree, int *count,
                             double *scale, double *weight)
 {

@@ -65,7 +65,7 @@ static hb_status cubature_create(hb_context *context, int dim, size_t size, hb_c
     return status;
 }
 
-/* ---- shells times sphere -------------------------------------------------------------------- */
+/* ---- shells times sphere ---- */
 
 static size_t cubature_count_nodes(const hb_shells *shells, size_t sphere_size)
 {
@@ -165,7 +165,7 @@ hb_status hb_cubature_exact(hb_context *context, hb_measure measure, int dim, in
     return hb_cubature_exact_law(context, &law, dim, lift, degree, out);
 }
 
-/* ---- nodes, turned -------------------------------------------------------------------------- */
+/* ---- nodes, turned ---- */
 
 /* Q (d, d), uniform on the orthogonal group: a function of (seed, index). tau is scratch (d). */
 static hb_status cubature_random_rotation(hb_context *context, size_t d, uint64_t seed,

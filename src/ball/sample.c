@@ -30,8 +30,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows are made by tiles, whose coordinates stay in the core's own cache, and tiles by chunks, whose
- * rows are many enough that what is drawn once per row costs little. */
+/* Rows are made by tiles, whose coordinates stay in the core's own cache, and tiles by chunks,
+ * whose rows are many enough that what is drawn once per row costs little. */
 enum {
     TILE_DOUBLES = 8192,
     TILE_ROWS = 1024, /* at most */
@@ -72,7 +72,8 @@ typedef struct scratch {
     double *out;                          // (tile, dim+1) for float output
 } scratch;
 
-/* Measure, dim and lift enter, so that samples of different kinds under one seed are independent. */
+/* Measure, dim and lift enter, so that samples of different kinds under one seed are
+ * independent. */
 static uint64_t stream_of(const sampler *s, purpose use)
 {
     return HB_STREAM_HEAT_BALL | (uint64_t)s->measure << 60 | (uint64_t)use << 56 |
@@ -112,7 +113,8 @@ static void exponential(const sampler *s, size_t n, double *x)
     s->random->exp(sample_pad(n, x, 0), x);
 }
 
-/* norm += the squares of the auxiliary coordinates: -2 ln of products of uniforms, and one square. */
+/* norm += the squares of the auxiliary coordinates: -2 ln of products of uniforms, and one
+ * square. */
 static void add_auxiliary(const sampler *s, const scratch *w, uint64_t row, size_t n)
 {
     const size_t pairs = s->lift / 2;
@@ -190,7 +192,8 @@ static int is_planar(const sampler *s)
     return s->dim == 2 && s->lift == 0 && s->measure != HB_MEASURE_GRADIENT;
 }
 
-/* Rows row .. row+n-1 in two dimensions: z (n, 2) and sigma (n), up to the end of the last group. */
+/* Rows row .. row+n-1 in two dimensions: z (n, 2) and sigma (n), up to the end of the last
+ * group. */
 static void sample_planar(const sampler *s, uint64_t row, size_t n, double *z, double *sigma)
 {
     s->kernels->planar(sample_round_up(n), &s->law, s->seed, stream_of(s, COORDINATES),
@@ -216,7 +219,8 @@ static void write_rows_f32(const sampler *s, const scratch *w, size_t n, float *
 }
 
 /* Row `start` of the request on, n of them, of which the first is row `at` of the chunk. z is drawn
- * and scaled where it is wanted, without a copy, as far as a kernel does not write past the last row. */
+ * and scaled where it is wanted, without a copy, as far as a kernel does not write past the last
+ * row. */
 static void sample_tile(const sampler *s, const scratch *w, size_t start, size_t at, size_t n)
 {
     const uint64_t row = s->first + start;

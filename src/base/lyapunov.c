@@ -1,11 +1,12 @@
 /* The Lyapunov equation A C + C A' + 2 D = 0, by the real Schur form of A.
  *
- * A = U T U'. With Y = U' C U it reads T Y + Y T' = -2 U' D U (R. H. Bartels, G. W. Stewart, Comm. ACM 15, 1972). It is
- * solved in blocks of BLOCK rows and columns, from the last to the first,
+ * A = U T U'. With Y = U' C U it reads T Y + Y T' = -2 U' D U (R. H. Bartels, G. W. Stewart, Comm.
+ * ACM 15, 1972). It is solved in blocks of BLOCK rows and columns, from the last to the first,
  *     T_II Y_IJ + Y_IJ T_JJ' = R_IJ - sum_{L > I} T_IL Y_LJ - sum_{K > J} Y_IK T_JK',
- * each by LAPACK's dtrsyl: the whole at once takes 15 s at d = 1000, the blocks 2 s. A stop is heard between blocks and
- * between LAPACK's parts of the Schur form, of which dhseqr is the longest. One step of refinement follows: the residual R of C is solved for in the same
- * way, and the size of what it changes is, four times over, the error.
+ * each by LAPACK's dtrsyl: the whole at once takes 15 s at d = 1000, the blocks 2 s. A stop is
+ * heard between blocks and between LAPACK's parts of the Schur form, of which dhseqr is the
+ * longest. One step of refinement follows: the residual R of C is solved for in the same way, and
+ * the size of what it changes is, four times over, the error.
  *
  * A number to reproduce: A = [[-1, 2], [0, -3]], D = I has C = [[4/3, 1/6], [1/6, 1/3]]. */
 #include "base/lyapunov.h"
@@ -43,14 +44,16 @@ static hb_status lyapunov_progress(const schur *s)
     return hb_progress(s->context, "Lyapunov equation", 0, 1);
 }
 
-/* The first row of the block that ends before `end`; a pair of complex eigenvalues stays together. */
+/* The first row of the block that ends before `end`; a pair of complex eigenvalues stays
+ * together. */
 static size_t lyapunov_block_before(const schur *s, size_t end)
 {
     size_t first = end > BLOCK ? end - BLOCK : 0;
     return first > 0 && s->T[first * s->d + first - 1] != 0 ? first - 1 : first;
 }
 
-/* Rows i .. i_end and columns j .. j_end of Y, in their place in R; what is beyond them is Y already. */
+/* Rows i .. i_end and columns j .. j_end of Y, in their place in R; what is beyond them is Y
+ * already. */
 static hb_status lyapunov_solve_block(schur *s, size_t i, size_t i_end, size_t j, size_t j_end,
                                       double *R)
 {
@@ -94,7 +97,8 @@ static hb_status lyapunov_solve(schur *s, double *R, double *C)
     return HB_OK;
 }
 
-/* A = U T U' as dgees finds it: isolated eigenvalues put apart, Hessenberg's form, and from there by shifts. */
+/* A = U T U' as dgees finds it: isolated eigenvalues put apart, Hessenberg's form, and from there
+ * by shifts. */
 static hb_status lyapunov_schur_form(schur *s, const double *A, lapack_int *info)
 {
     enum { ROWS = LAPACK_ROW_MAJOR };

@@ -34,7 +34,7 @@ hb_status hb_copy_string(hb_context *context, const char *text, char **out)
     return HB_OK;
 }
 
-/* ---- workspaces: sizes are added up first, and the same sizes are then taken one after another ---- */
+/* ---- workspaces: sizes are added up first, then taken one after another ---- */
 
 /* Bytes of an array; SIZE_MAX when it does not fit, and sums stay there. */
 static size_t array_bytes(size_t count, size_t size)

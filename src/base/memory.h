@@ -56,7 +56,8 @@ typedef struct hb_member {
     {                                                                                              \
         offsetof(type, member), (count), sizeof *((type *)NULL)->member                            \
     }
-/* One block for n structs, which are cleared, and for the arrays of each: what threads work with. */
+/* One block for n structs, which are cleared, and for the arrays of each: what threads work
+ * with. */
 #define HB_WORKSPACE_EACH(context, work, structs, n, ...)                                          \
     hb_workspace_carve_each((context), &(structs), (n), sizeof *(structs),                         \
                             sizeof((hb_member[]){__VA_ARGS__}) / sizeof(hb_member),                \

@@ -1,10 +1,11 @@
 /* Ranks that go through one program in step.
  *
- * All ranks hold the same state and run the same code; only the tasks of hb_team_for are done by one rank each. Task
- * i is done by rank i % ranks: neighbouring tasks cost about the same, and some (points that want no more walks)
- * cost nothing, so ranks have about the same to do. What the tasks left is packed, gathered in the order of the
- * ranks, and put back to its place. Before that the ranks agree on how it went: a few bytes, and a message where one
- * failed, so that no rank waits for one that has left.
+ * All ranks hold the same state and run the same code; only the tasks of hb_team_for are done by
+ * one rank each. Task i is done by rank i % ranks: neighbouring tasks cost about the same, and some
+ * (points that want no more walks) cost nothing, so ranks have about the same to do. What the tasks
+ * left is packed, gathered in the order of the ranks, and put back to its place. Before that the
+ * ranks agree on how it went: a few bytes, and a message where one failed, so that no rank waits
+ * for one that has left.
  *
  * Bytes on the wire of a call: ranks * sizeof(int32_t) + what the tasks left (docs/cluster.md). */
 #include "base/team_tasks.h"
@@ -152,7 +153,8 @@ static size_t left_bytes_of_rank(size_t n_left, const hb_left *left, size_t n, s
     return bytes;
 }
 
-/* Between the arrays and a buffer: what the tasks of a rank left, array by array. Returns the end. */
+/* Between the arrays and a buffer: what the tasks of a rank left, array by array. Returns the
+ * end. */
 static char *team_move(size_t n_left, const hb_left *left, size_t n, size_t rank, size_t ranks,
                        char *buffer, int back)
 {

@@ -1,12 +1,14 @@
 /* Threads that stay.
  *
- * A ticket holds the number of the loop and the next task of it; whoever raises it by one does that task. The calling
- * thread takes tickets like the others, and the loop ends when all tasks are done: it never waits for a thread that has
- * not come. So a machine with other work to do makes a loop as slow as one thread at most, plus what a thread that was
- * stopped within a task makes it wait; OpenMP's loops wait for all threads, twice (some 30 times slower was measured).
+ * A ticket holds the number of the loop and the next task of it; whoever raises it by one does that
+ * task. The calling thread takes tickets like the others, and the loop ends when all tasks are
+ * done: it never waits for a thread that has not come. So a machine with other work to do makes a
+ * loop as slow as one thread at most, plus what a thread that was stopped within a task makes it
+ * wait; OpenMP's loops wait for all threads, twice (some 30 times slower was measured).
  *
- * Before a loop the ticket is closed, so that a thread that still looks at the last loop cannot take one of the new loop's
- * tasks with half of what belongs to it. A thread without work looks for some for a moment, and then sleeps. */
+ * Before a loop the ticket is closed, so that a thread that still looks at the last loop cannot
+ * take one of the new loop's tasks with half of what belongs to it. A thread without work looks for
+ * some for a moment, and then sleeps. */
 #include "base/thread_pool.h"
 #include "base/context.h"
 #include "base/memory.h"

@@ -3,10 +3,10 @@
  *     v = resized byte / 255 in [0, 1]         images_resize.c
  *     v = 1 or 0 by threshold or by a draw     P(1) = v for HB_BINARIZE_STOCHASTIC
  *     x = low + (high - low) v
- * Image i is made from its own bytes and from draws i*size .. i*size+size-1 of one stream, size its number
- * of pixels: the same numbers on any number of threads, and for any limit. The uniform draws are never 0
- * or 1, so that black stays 0 and white stays 1.
- * A number to reproduce: the mean of the 60000 training images of MNIST is 0.1306604762738429. */
+ * Image i is made from its own bytes and from draws i*size .. i*size+size-1 of one stream, size its
+ * number of pixels: the same numbers on any number of threads, and for any limit. The uniform draws
+ * are never 0 or 1, so that black stays 0 and white stays 1. A number to reproduce: the mean of the
+ * 60000 training images of MNIST is 0.1306604762738429. */
 #define SETTINGS hb_images_settings
 #include "base/context.h"
 #include "base/memory.h"

@@ -1,11 +1,12 @@
 /* Where sets of images are: names, the cache directory, and the files behind a name or a path.
  *
  * A set is four files with fixed names, plain or with .gz after them:
- *     train-images-idx3-ubyte  train-labels-idx1-ubyte  t10k-images-idx3-ubyte  t10k-labels-idx1-ubyte
- * Those of a named set are looked for in CACHE/NAME, then where a system package puts them. A path may be a
- * directory with such files or any file of images; its labels are in the file whose name has "labels" for
- * the last "images" and "idx1" for the last "idx3", if that is there.
- * To reproduce: with XDG_CACHE_HOME=/c, "mnist" is /c/heatball/mnist. */
+ *     train-images-idx3-ubyte  train-labels-idx1-ubyte
+ *     t10k-images-idx3-ubyte   t10k-labels-idx1-ubyte
+ * Those of a named set are looked for in CACHE/NAME, then where a system package puts them. A path
+ * may be a directory with such files or any file of images; its labels are in the file whose name
+ * has "labels" for the last "images" and "idx1" for the last "idx3", if that is there. To
+ * reproduce: with XDG_CACHE_HOME=/c, "mnist" is /c/heatball/mnist. */
 #include "base/context.h"
 #include "data/images_parts.h"
 

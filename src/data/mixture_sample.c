@@ -2,9 +2,10 @@
  *
  * Draw i takes the component k with cumulative[k-1] < U <= cumulative[k] and
  *     x = a m_k + sum_r sqrt(a^2 lambda_r + b) z_r axis_r
- * with z_r the normals i d .. i d + d-1 of one stream and U number i of another: a function of (seed, i),
- * whatever the threads. By the rule of variances this is exactly the law at tau, without a path.
- * A number to reproduce: half N(-1, 0.25) and half N(1, 0.25): variance 1.25, 4th moment 2.6875. */
+ * with z_r the normals i d .. i d + d-1 of one stream and U number i of another: a function of
+ * (seed, i), whatever the threads. By the rule of variances this is exactly the distribution at
+ * tau, without a path. A number to reproduce: half N(-1, 0.25) and half N(1, 0.25): variance 1.25,
+ * 4th moment 2.6875. */
 #include "base/context.h"
 #include "base/parallel.h"
 #include "data/mixture.h"

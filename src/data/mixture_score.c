@@ -3,9 +3,9 @@
  * A component N(m, C) becomes N(a m, a^2 C + b I), with a = e^-tau, b = 1 - e^-2tau (OU) or a = 1,
  * b = 2 tau (VE). In the axes of C that is diagonal, so
  *     A_k = diag(1/sqrt(a^2 lambda_r + b)) axes,    c_k = ln w_k - (d ln 2 pi + sum_r ln(..))/2
- * are made once per call and the kernels (mixture_kernels.c) do the rest. Points go in blocks of BLOCK
- * columns, one task each, so that threads change no bit.
- * A number to reproduce: N(0, 1) stays N(0, 1) under OU; at x = 2 ln u = -2.9189385332046727. */
+ * are made once per call and the kernels (mixture_kernels.c) do the rest. Points go in blocks of
+ * BLOCK columns, one task each, so that threads change no bit. A number to reproduce: N(0, 1) stays
+ * N(0, 1) under OU; at x = 2 ln u = -2.9189385332046727. */
 #include "base/context.h"
 #include "base/parallel.h"
 #include "data/mixture.h"

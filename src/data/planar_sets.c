@@ -1,19 +1,19 @@
 /* The eight planar sets of the 2-D study, each a Gaussian mixture.
  *
  * Three are mixtures by name, given by weight, mean, deviations along two axes and the angle of the
- * first. The others live near curves; components stand along the curve at equal distances h, round with
- * deviation s. A row of Gaussians of equal weight sums to a constant times
+ * first. The others live near curves; components stand along the curve at equal distances h, round
+ * with deviation s. A row of Gaussians of equal weight sums to a constant times
  *     1 + 2 exp(-2 pi^2 s^2/h^2) cos(2 pi x/h) + ...,
- * so s/h >= 0.73 keeps the ripple along the curve below 6e-5. Across the curve the law is that of the
- * curve plus noise N(0, s^2 I).
+ * so s/h >= 0.73 keeps the ripple along the curve below 6e-5. Across the curve the distribution is
+ * that of the curve plus noise N(0, s^2 I).
  *     ring         radius 2.5; the distance from the centre has deviation 0.12
  *     double_ring  radii 1.5 and 3, half of the mass each
  *     two_moon     half circles of radius 2, moved by (2, -1) against each other, around the origin
  *     two_spiral   r = theta/pi for theta from pi/2 to 7 pi/2, and the same turned by pi
- *     pinwheel     five Gaussians bent by a swirl (M. Johnson et al., Composing graphical models with
- *                  neural networks, 2016): (rho, t) ~ N((1, 0), diag(0.3^2, 0.1^2)) goes to 2 R(phi)(rho, t)
- *                  with phi = 2 pi k/5 + e^rho/4. N(1, 0.3^2) is cut into pieces of deviation 0.06, and on
- *                  each piece the map is replaced by its linearisation.
+ *     pinwheel     five Gaussians bent by a swirl (M. Johnson et al., Composing graphical models
+ *                  with neural networks, 2016): (rho, t) ~ N((1, 0), diag(0.3^2, 0.1^2)) goes to
+ *                  2 R(phi)(rho, t), phi = 2 pi k/5 + e^rho/4. N(1, 0.3^2) is cut into pieces of
+ *                  standard deviation 0.06, on each of which the map is linearised
  * A number to reproduce: the ring has covariance (2.5^2/2 + 0.12^2) I = 3.1394 I. */
 #include "base/context.h"
 #include "data/mixture.h"
@@ -91,7 +91,8 @@ static void elongated_gmm(planar_set *set)
 
 /* ---- curves ---- */
 
-/* n round components at equal distances on an arc of angles from .. to, of total weight `weight`. */
+/* n round components at equal distances on an arc of angles from .. to, of total weight
+ * `weight`. */
 static void planar_add_arc(planar_set *set, int mode, double weight, double x, double y,
                            double radius, double from, double to, int n, double sd)
 {

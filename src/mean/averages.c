@@ -6,16 +6,17 @@
  *     S(x0,tau0) = mean of grad v + r mean of (arm h_v)
  * with the constants of the ball in D = dim + lift dimensions.
  *
- * Monte Carlo: N antithetic pairs. The k-th pairs of the two averages of a line make one number (one
- * row); the standard error is that of the mean of these N independent numbers. The pairs of an anchor
- * are cut into at most CHUNKS chunks; a task is one chunk of one anchor, and the chunks are merged in
- * their order, so that threads change no bit. Draws depend on (seed, index of the anchor, pair).
+ * Monte Carlo: N antithetic pairs. The k-th pairs of the two averages of a line make one number
+ * (one row); the standard error is that of the mean of these N independent numbers. The pairs of an
+ * anchor are cut into at most CHUNKS chunks; a task is one chunk of one anchor, and the chunks are
+ * merged in their order, so that threads change no bit. Draws depend on (seed, index of the anchor,
+ * pair).
  *
- * Cubature: exact rules, ROTATIONS rotations of the rule. The estimate is the mean over the rotations, and
- * its error the sum of
+ * Cubature: exact rules, ROTATIONS rotations of the rule. The estimate is the mean over the
+ * rotations, and its error the sum of
  *     the standard error over rotations, the difference to the rule of degree p-2, and rounding.
  *
- * A number to reproduce: without lift, in the plane, (C1 r^2/4) = 0.00994718 r^2. */
+ * A number to reproduce: in two dimensions (C1 r^2/4) = 0.00994718 r^2. */
 #include "mean/averages.h"
 #include "ball/ball_nodes.h"
 #include "base/context.h"
@@ -38,7 +39,7 @@ enum {
 /* What is left when an integrand is constant: the rounding of its sum, relative to its size. */
 static const double ROUNDING = 64 * 2.220446049250313e-16;
 
-/* ---- what one thread works with ------------------------------------------------------------- */
+/* ---- what one thread works with ---- */
 
 typedef struct thread_scratch {
     hb_context context;
@@ -86,7 +87,8 @@ static hb_status average_create_scratch(average_run *run, hb_workspace *work)
     return HB_OK;
 }
 
-/* Nodes first .. first+n-1 of a rule around anchor i, with the field and, for sources, the drift. */
+/* Nodes first .. first+n-1 of a rule around anchor i, with the field and, for sources, the
+ * drift. */
 static hb_status evaluate_nodes(const average_run *run, thread_scratch *scratch, size_t i,
                                 hb_ball_nodes_kind kind, const hb_ball_nodes *unit, size_t first,
                                 size_t n)
@@ -118,7 +120,7 @@ static void fill_values(const average_run *run, thread_scratch *scratch, size_t 
         hb_sources(&scratch->nodes, (int)run->d, run->anchors->v[i], scratch->values);
 }
 
-/* ---- Monte Carlo ------------------------------------------------------------------------------ */
+/* ---- Monte Carlo ---- */
 
 /* rows += factor * (mean over the pair) for v, u, w. */
 static void add_pair_values(const average_run *run, thread_scratch *scratch, size_t pairs,
@@ -256,7 +258,7 @@ static hb_status average_by_draws(average_run *run)
     return status;
 }
 
-/* ---- cubature --------------------------------------------------------------------------------- */
+/* ---- cubature ---- */
 
 /* total += the part of a block of nodes of a rule */
 static void add_block(const average_run *run, thread_scratch *scratch, size_t i,
@@ -360,7 +362,7 @@ static hb_status average_by_rules(average_run *run)
     return status;
 }
 
-/* ---- both ------------------------------------------------------------------------------------- */
+/* ---- both ---- */
 
 static void plan_blocks(average_run *run)
 {

@@ -1,17 +1,19 @@
 /* The ball behind an anchor in many dimensions: few directions, for log-densities under OU and VE.
  *
- * In the frame without drift phi = e^w, w = ln p - ln p_ref, solves d_s phi = Lap phi + 2 grad v~_ref . grad phi: it
- * is p~/p~_ref, and both solve the heat equation. So phi at an anchor is its mean a time h before, over
+ * In the frame without drift phi = e^w, w = ln p - ln p_ref, solves d_s phi = Lap phi + 2 grad
+ * v~_ref . grad phi: it is p~/p~_ref, and both solve the heat equation. So phi at an anchor is its
+ * mean a time h before, over
  *     Y = y_0 + 2 h grad v~_ref(y_0) + sqrt(2 h) xi,      E xi = 0, E xi xi' = 1,
- * up to terms of order h^2; h = C1 r^2/4 is the mean time of the ball of radius r. The drift takes the place of the
- * weights e^(v_ref) of all nodes, whose product with w would be the largest noise of few directions. The second
- * largest is |grad w|^2; so
- *     along e, the direction of grad w:        xi = +-sqrt(3),        weight 1/6 each (exact to degree 5)
+ * up to terms of order h^2; h = C1 r^2/4 is the mean time of the ball of radius r. The drift takes
+ * the place of the weights e^(v_ref) of all nodes, whose product with w would be the largest noise
+ * of few directions. The second largest is |grad w|^2; so
+ *     along e, the direction of grad w:      xi = +-sqrt(3),      weight 1/6 each (degree 5)
  *     along K random directions, orthogonal to e and to each other:
  *                                              xi = +-sqrt(2(d-1)),   weight 1/(4K) each
  *     xi = 0                                                          weight 1/6
- * The mean of xi xi' over the random directions is 1. What is left of noise is that of K probes of Lap w, as in fp. Where no
- * slope is known e is random. Must reproduce: weights 1, e.E[xi xi']e = 1 (tests/mean/test_balls.c). */
+ * The mean of xi xi' over the random directions is 1. What is left of noise is that of K probes of
+ * Lap w, as in fp. Where no slope is known e is random. Must reproduce: weights 1, e.E[xi xi']e = 1
+ * (tests/mean/test_balls.c). */
 #include "base/linear_algebra.h"
 #include "mean/ball_rule.h"
 #include "random/streams.h"

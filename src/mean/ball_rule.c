@@ -1,9 +1,10 @@
 /* The rule of balls: settings checked, nodes made, and the nodes of each anchor (mean/ball_rule.h).
  *
- * Nodes of cubature are made once, in rotations; which an anchor has follows from the seed and its number. Random
- * nodes are drawn for each anchor. Measures: kappa for values, and for the arms, of scores and of drifts, the slope
- * measure (cubature) or the gradient measure (draws), docs/mean-value.md.
- * A number to reproduce: in the plane the rule of degree 3 has 4 nodes at sigma = C1/4 = 0.00994718. */
+ * Nodes of cubature are made once, in rotations; which an anchor has follows from the seed and its
+ * number. Random nodes are drawn for each anchor. Measures: kappa for values, and for the arms, of
+ * scores and of drifts, the slope measure (cubature) or the gradient measure (draws),
+ * docs/mean-value.md. A number to reproduce: in two dimensions the rule of degree 3 has 4 nodes at
+ * sigma = C1/4 = 0.00994718. */
 #define SETTINGS hb_balls_settings
 #include "mean/ball_rule.h"
 #include "base/context.h"
@@ -34,7 +35,7 @@ static const hb_setting settings_table[] = {
     {0}};
 SETTING_FUNCTIONS(balls, settings_table)
 
-/* ---- checks ----------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static hb_status check_drift(hb_context *context, const hb_balls_settings *s, int dim)
 {
@@ -93,7 +94,7 @@ static hb_status check_settings(hb_context *context, hb_balls_settings *s, int d
     return HB_OK;
 }
 
-/* ---- made and destroyed ----------------------------------------------------------------------- */
+/* ---- made and destroyed ---- */
 
 /* As many as fill the memory of 64 of them in 64 dimensions: 8 MB. */
 static uint32_t rotations_of(size_t dim, size_t nodes)
@@ -107,7 +108,7 @@ static uint32_t rotations_of(size_t dim, size_t nodes)
                                          : 1;
 }
 
-/* The rotations of a rule; *rotations 0: as many as there is room for. */
+/* The rotations of a rule; *rotations 0: as many as fit. */
 static hb_status ball_rule_create_nodes(hb_balls *balls, hb_ball_nodes_kind kind,
                                         uint32_t *rotations, hb_ball_nodes *units)
 {
@@ -200,7 +201,7 @@ double hb_balls_share(const hb_balls *balls)
     return balls ? balls->settings.share : 0;
 }
 
-/* ---- the nodes of an anchor ------------------------------------------------------------------- */
+/* ---- the nodes of an anchor ---- */
 
 /* out: the stored nodes with coordinate k times sign k, +-1 by a bit of words. */
 static void ball_rule_turn(const hb_ball_nodes *stored, size_t d, const uint32_t *words,

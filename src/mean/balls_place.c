@@ -2,8 +2,9 @@
  *
  * With a reference the weighted mean of e^(v_ref) over the nodes is divided out,
  *     shift_j += v_ref(j) - v_ref(0) - ln sum_i weight_i exp(shift_i + v_ref(i) - v_ref(0)),
- * so that R is 0 at w = 0 whatever the nodes. Anchors are alone: what is random follows from the number of each.
- * A number to reproduce: OU with the reference N(0, 1), stationary: shift_j = -(x_j^2 - x_0^2)/2 but for the same constant. */
+ * so that R is 0 at w = 0 whatever the nodes. Anchors are alone: what is random follows from the
+ * number of each. A number to reproduce: OU with the reference N(0, 1), stationary: shift_j =
+ * -(x_j^2 - x_0^2)/2 but for the same constant. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"

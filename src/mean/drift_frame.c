@@ -12,8 +12,8 @@
  * S = e^{-as} grad v of ln U has the source |S|^2 - e^{-as} f~.S - div_y(e^{-as} f~):
  *     S_0 = E_kappa[S] + r E[ arm (|S|^2 - e^{-as} f~.S - e^{-2as}(div F - ad)) ].
  * E over kappa of y.h/2 is the second average for a linear h, in every dimension: E[arm.y] =
- * E_kappa|y|^2/2. So nodes of kappa can serve both where degree 3 is enough.
- * F may depend on tau. docs/losses.md, "A nonlinear drift". A number to reproduce: F = -x has f~ = 0, the weights of the
+ * E_kappa|y|^2/2. So nodes of kappa can serve both where degree 3 is enough. F may depend on tau.
+ * docs/losses.md, "A nonlinear drift". A number to reproduce: F = -x has f~ = 0, the weights of the
  * second part vanish, and theta of tau0 = 0.5 is (1 - 1/e)/2 = 0.3160603. */
 #include "mean/drift_frame.h"
 #include "base/context.h"
@@ -31,8 +31,8 @@ double hb_drift_frame_time(double growth, double tau0)
     return fabs(q) < 1e-9 ? tau0 : tau0 * expm1(q) / q;
 }
 
-/* F (n, dim) and its divergence (n), NULL: not wanted, at n points with a tau each; HB_ERROR_DOMAIN for a value that is
- * not finite. */
+/* F (n, dim) and its divergence (n), NULL: not wanted, at n points with a tau each; HB_ERROR_DOMAIN
+ * for a value that is not finite. */
 static hb_status drift_frame_drift_at(hb_context *alone, const hb_problem *problem, size_t n,
                                       const double *x, const double *tau, double *F,
                                       double *divergence)
@@ -153,7 +153,7 @@ static hb_status drift_frame_place_arms(hb_context *alone, const hb_drift_frame 
     return HB_OK;
 }
 
-/* ---- the ball of an anchor -------------------------------------------------------------------- */
+/* ---- the ball of an anchor ---- */
 
 hb_status hb_ball_drift_at(const hb_balls *balls, size_t n, const double *x, const double *tau,
                            hb_ball_scratch *scratch)

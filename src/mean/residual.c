@@ -1,12 +1,14 @@
 /* The parabolic mean-value residual of a field,
  *     R_r = F(x0,tau0) - E_kappa[F] - (C1 r^2/4) E_source[h_F],        F = u, v or w.
- * It vanishes for every r when the field solves the equation. In general, with q = (d_tau - Lap) F - h_F
- * the pointwise residual, R_r = (C1 r^2/4) E_source[q(x0 + rho z, tau0 - rho^2 sigma)], so that the
- * scaled residual 4 R_r/(C1 r^2) is an average of q over the ball and tends to q(x0,tau0) as r^2.
+ * It vanishes for every r when the field solves the equation. In general, with q = (d_tau - Lap) F
+ * - h_F the pointwise residual, R_r = (C1 r^2/4) E_source[q(x0 + rho z, tau0 - rho^2 sigma)], so
+ * that the scaled residual 4 R_r/(C1 r^2) is an average of q over the ball and tends to q(x0,tau0)
+ * as r^2.
  *
- * The averages are deviations from the anchor (averages.c), so R_r is minus them and small residuals
- * lose no digits. The Monte Carlo error of a scaled residual does not shrink with r; in dim <= 3 the
- * default is therefore a cubature rule of degree SMALL_DIM_DEGREE, whose error is of higher order in r.
+ * The averages are deviations from the anchor (averages.c), so R_r is minus them and small
+ * residuals lose no digits. The Monte Carlo error of a scaled residual does not shrink with r; in
+ * dim <= 3 the default is therefore a cubature rule of degree SMALL_DIM_DEGREE, whose error is of
+ * higher order in r.
  *
  * A number to reproduce: a field that solves du/dtau = k Lap u - div(F u) with the wrong k has
  * q = (k-1)(Lap v + |grad v|^2) for F = v; the density N(0, 1.3) in one dimension, k = 1.3, has

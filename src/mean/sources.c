@@ -5,9 +5,10 @@
  *     h_u = -div(F u)                                = u a
  *     h_v = |grad v|^2 - F.grad v - div F            = |grad v|^2 + a
  *     h_w = -div(F w) - u |grad v|^2 - u div F       = u ((1+v) a - |grad v|^2)
- * since grad w = u (1+v) grad v: only v, grad v, F and div F are needed. u and w are divided by u0 = u(anchor) and formed from v - v0:
- * a density of 1e-300 is as accurate as one of 1. Deviations from the anchor's value are formed
- * without cancellation, since residuals are differences of nearly equal numbers:
+ * since grad w = u (1+v) grad v: only v, grad v, F and div F are needed. u and w are divided by u0
+ * = u(anchor) and formed from v - v0: a density of 1e-300 is as accurate as one of 1. Deviations
+ * from the anchor's value are formed without cancellation, since residuals are differences of
+ * nearly equal numbers:
  *     u/u0 - 1 = expm1(v - v0),     w/u0 - v0 = v0 expm1(v - v0) + e^(v - v0) (v - v0) .
  * A number to reproduce: the stationary density of F = -x in one dimension has a = 1 - x^2, hence
  * h_u(2) = -3 u(2) = -0.16197. */
@@ -39,7 +40,7 @@ hb_status hb_equation_create(hb_context *context, const hb_problem *problem, con
     return HB_OK;
 }
 
-/* Where values are asked for. */
+/* Where values are needed. */
 typedef struct node_rows {
     size_t n, dim;
     const double *x, *tau; // (n, dim), (n)

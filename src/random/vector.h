@@ -4,7 +4,8 @@
  * that includes this is compiled once per instruction set with HB_VECTOR_<isa> defined; everything
  * is static inline, so nothing leaks between the sets.
  *
- * vd_sum_halves adds the eight doubles of 8/LANES vectors: the upper half to the lower, until one is left.
+ * vd_sum_halves adds the eight doubles of 8/LANES vectors: the upper half to the lower, until one
+ * is left.
  *
  * Bits: fma is one rounding on AVX2 and AVX-512, two on SSE2 and scalar; all else is IEEE and lane
  * by lane. SLEEF's "finz" (with FMA) and "cinz" (without) functions are bit-reproducible within
@@ -289,7 +290,8 @@ INLINE void vi_store_words(uint32_t *out, vi a, vi b)
 
 #define FLOAT_LANES (LANES == 1 ? 1 : 2 * LANES)
 
-/* Eight floats, on any instruction set; and the transpose of eight rows of eight: to[k * pad + r] = from[r * n + k]. */
+/* Eight floats, on any instruction set; and the transpose of eight rows of eight: to[k * pad + r] =
+ * from[r * n + k]. */
 typedef float vf8 __attribute__((vector_size(32)));
 #define vf8_mix(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 INLINE void vf8_transpose(const float *from, size_t n, float *to, size_t pad)

@@ -1,18 +1,21 @@
 /* The stationary density by particles: long times that must agree.
  *
- * PATHS trial paths (Euler-Maruyama, tamed) go from N(0, s^2), s = 0.1, 0.3, 1, 3, in phases, each twice as long as the one
- * before, until mean and spread settle. From there the correlations of x_a and x_a^2 with their own past say how fast
- * the process forgets: the relaxation time is where the largest of them falls below 1/e for good. Then particles
- * (sampled_solution.c) start from the Gaussian with the mean and the variances of the trial, and give the density at LONG
- * relaxation times and at twice that, from other draws. What is left of the start is about e^-LONG, and e^-2 LONG. The
- * second is the answer; its error grows by what the two differ beyond their own errors. Where some point's two differ by
- * more than TOO_MUCH of these (those of linear drifts are rounding alone), a third run at 4 LONG is the answer: a rest of the
- * start that falls by q changes from one time to the next by q, q^2, q^4 less its square, so a change that falls by FALLS
- * shows q, and the last change covers what is left. A point is doubted where the changes neither are chance nor fall. Wells that no path goes between in the trial are not told from one another's
- * absence: docs/stationary.md. For a gradient the score is F itself.
+ * PATHS trial paths (Euler-Maruyama, tamed) go from N(0, s^2), s = 0.1, 0.3, 1, 3, in phases, each
+ * twice as long as the one before, until mean and spread stay. From there the correlations of x_a
+ * and x_a^2 with their own past say how fast the process forgets: the relaxation time is where the
+ * largest of them falls below 1/e for good. Then particles (sampled_solution.c) start from the
+ * Gaussian with the mean and the variances of the trial, and give the density at LONG relaxation
+ * times and at twice that, from other draws. What is left of the initial density is about e^-LONG,
+ * and e^-2 LONG. The second is the answer; its error grows by what the two differ beyond their own
+ * errors. Where some point's two differ by more than TOO_MUCH of these (those of linear drifts are
+ * rounding alone), a third run at 4 LONG is the answer: a rest that falls by q changes from one
+ * time to the next by q, q^2, q^4 less its square, so a change that falls by FALLS shows q, and the
+ * last change covers what is left. A point is flagged where the changes neither are chance nor
+ * fall. Wells that no path goes between in the trial are not told from one another's absence:
+ * docs/stationary.md. For a gradient the score is F itself.
  *
- * A number to reproduce: f = -x_i - x_i^3 in four dimensions, g = sqrt 2: u(0) = (int exp(-x^2/2 - x^4/4)
- * dx)^-4 = 0.0712941. */
+ * A number to reproduce: f = -x_i - x_i^3 in four dimensions, g = sqrt 2: u(0) = (int exp(-x^2/2 -
+ * x^4/4) dx)^-4 = 0.0712941. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
@@ -87,7 +90,8 @@ static void trial_observe(trial *t)
     }
 }
 
-/* From the speed of the drift where the paths are: F changes by itself over the spread in about this time. */
+/* From the speed of the drift where the paths are: F changes by itself over the spread in about
+ * this time. */
 static hb_status trial_choose_step(trial *t)
 {
     double spread = 0, speed = 0;
@@ -187,8 +191,8 @@ static hb_status long_run_once(const hb_solve_task *task, const hb_problem *prob
     return hb_solve_by_samples(&part, 1, &particles, out);
 }
 
-/* 1 when a and b differ by too much for their errors and by no less than a differed from what was before, NaN for nothing;
- * else b's error (b_error, may be NULL) is made to cover a. */
+/* 1 when a and b differ by too much for their errors and by no less than a differed from what was
+ * before, NaN for nothing; else b's error (b_error, may be NULL) is made to cover a. */
 static int long_run_compare(double before, double a, double a_error, double b, double error,
                             double *b_error)
 {
@@ -199,7 +203,8 @@ static int long_run_compare(double before, double a, double a_error, double b, d
     return 0;
 }
 
-/* Whether point i of a and of out are apart; with `widen`, errors of out cover a where they are not. */
+/* Whether point i of a and of out are apart; with `widen`, errors of out cover a where they are
+ * not. */
 static int long_run_differ(const hb_solution *before, const hb_solution *a, size_t i, int widen,
                            hb_solution *out)
 {

@@ -1,10 +1,11 @@
 /* Averages over heat balls on the field of a grid, as a method; and residuals of that field.
  *
- * The grid is kept over the backward time that a heat ball spans, tau - r^2/(4 pi) to tau; at each point the
- * representation of estimate.h averages over that ball. The error is sqrt(e_average^2 + e_grid^2): the average smooths
- * the grid's error, it does not remove it.
+ * The grid is kept over the backward time that a heat ball spans, tau - r^2/(4 pi) to tau; at each
+ * point the representation of estimate.h averages over that ball. The error is sqrt(e_average^2 +
+ * e_grid^2): the average smooths the grid's error, it does not remove it.
  *
- * Ornstein-Uhlenbeck from N(0,1) with f = -x, g = sqrt(2) stays N(0,1): log-density at 0 is -ln(2 pi)/2 = -0.918939. */
+ * Ornstein-Uhlenbeck from N(0,1) with f = -x, g = sqrt(2) stays N(0,1): log-density at 0 is -ln(2
+ * pi)/2 = -0.918939. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/drift_facts.h"
@@ -19,8 +20,8 @@
 static const double KEPT_PART = 0.5;
 /* The field is kept a little longer than the ball needs, in units of its span. */
 static const double SLACK = 0.05;
-/* A stationary field does not change in time, and its drift neither: for averages over heat balls any finite tau
- * serves. */
+/* A stationary field does not change in time, and its drift neither: for averages over heat balls
+ * any finite tau serves. */
 static const double STATIONARY_TAU = 1e6;
 
 /* ---- averages over heat balls on the grid's field ---- */
@@ -90,8 +91,8 @@ static void meanvalue_ball_box(int dim, int lift, double radius, const double *x
     for (int a = 0; a < dim; a++) box[a] = (hb_interval){x[a] - reach, x[a] + reach};
 }
 
-/* One dimension: whether F may leave the hull of its values at three points of a NARROW-th of the ball by
- * far more than their width. */
+/* One dimension: whether F may leave the hull of its values at three points of a NARROW-th of the
+ * ball by far more than their width. */
 static hb_status meanvalue_drift_is_narrow(hb_context *context, const hb_problem *problem,
                                            const hb_interval *box, hb_interval tau, int *yes)
 {

@@ -1,8 +1,9 @@
 /* Solutions by sampling: particles, walks, or each where it is better.
  *
- * The estimators count (estimator.h), sampling.c decides how long, sampling_choice.c who serves which
- * point when the method is auto, and here the tallies become columns, warnings and a note. Where an error
- * cannot be trusted it is infinite and the warning of the point says why (tally.c has the rules). */
+ * The estimators count (estimator.h), sampling.c decides how long, sampling_choice.c who serves
+ * which point when the method is auto, and here the tallies become columns, warnings and a note.
+ * Where an error cannot be trusted it is infinite and the warning of the point says why (tally.c
+ * has the rules). */
 #include "base/context.h"
 #include "base/team_tasks.h"
 #include "solve/solve_parts.h"
@@ -27,7 +28,7 @@ static hb_status sampled_add_run(const hb_solve_task *task, const hb_method_ops 
     return hb_sampling_add(s, &estimator);
 }
 
-/* What auto can go on without: a method that refuses this problem, or is not ready in its time. */
+/* What auto can do without: a method that refuses this problem, or is not ready in its time. */
 static int sampled_can_do_without(hb_sampling *s, hb_status status)
 {
     if (status == HB_ERROR_INTERRUPTED) return hb_team_late(&s->inside);
@@ -71,8 +72,8 @@ static hb_status sampled_add_runs(const hb_solve_task *task, int n, const hb_met
                   : sampled_add_both(task, ops, tau, s, size, why);
 }
 
-/* From the file, or from the beginning. The file is written at once: a path that cannot be is refused
- * now and not after hours. */
+/* From the file, or from the beginning. The file is written at once: a path that cannot be is
+ * refused now and not after hours. */
 static hb_status sampled_begin(const hb_solve_task *task, double tau, hb_sampling *s)
 {
     int found = 0;
@@ -182,7 +183,7 @@ hb_status hb_solve_fill_nothing(const char *name, const char *unit, double secon
                             unit, seconds);
 }
 
-/* An error that was asked for and cannot be reached. */
+/* A requested error that cannot be reached. */
 static hb_status sampled_warn_missed(const hb_sampling *s, const hb_sampling_run *run, size_t i,
                                      hb_solution *out)
 {

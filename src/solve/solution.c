@@ -1,9 +1,9 @@
-/* A solution: eight columns over times and points in one block, the method, a note on what was chosen, and for
- * each point its own method, its samples and a warning.
+/* A solution: eight columns over times and points in one block, the method, a note on what was
+ * chosen, and for each point its own method, its samples and a warning.
  *
- * Columns are density u, log-density v = ln u, score grad v and entropy density w = u ln u, each followed
- * by its error. For a standard normal at x = 0 in one dimension: u = 0.398942, v = -0.918939, w =
- * -0.366603. */
+ * Columns are density u, log-density v = ln u, score grad v and entropy density w = u ln u, each
+ * followed by its error. For a standard normal at x = 0 in one dimension: u = 0.398942, v =
+ * -0.918939, w = -0.366603. */
 #include "solve/solution.h"
 #include "base/context.h"
 #include "base/memory.h"

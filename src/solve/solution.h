@@ -30,10 +30,12 @@ struct hb_solution {
 hb_status hb_solution_create(hb_context *context, size_t n, int dim, hb_solution **out);
 hb_status hb_solution_create_times(hb_context *context, size_t n_times, const double *times,
                                    size_t n, int dim, hb_solution **out);
-/* The rows of one time as a solution of their own, which owns nothing but its grid and must not be destroyed. */
+/* The rows of one time as a solution of their own, which owns nothing but its grid and must not be
+ * destroyed. */
 hb_solution hb_solution_view(const hb_solution *solution, size_t time_index);
-/* At the end: a row whose error is infinite and whose values contradict one another (a density below
- * 0, ln of it and the log-density more than 1 apart) is NaN in all of them, and no density is -0. */
+/* At the end: a row whose error is infinite and whose values contradict one another (a density
+ * below 0, ln of it and the log-density more than 1 apart) is NaN in all of them, and no density is
+ * -0. */
 void hb_solution_finish(hb_solution *solution);
 
 size_t hb_column_width(int column, int dim); /* numbers of a row: dim for scores, else 1 */

@@ -1,10 +1,11 @@
 /* One call from a problem to density, log-density, score and entropy density at points.
  *
- * hb_solve checks what it is given, reads the facts of the problem once, enters the coordinates in which the noise is
- * simplest, lets choose.c find the method, and returns to the coordinates of the user. methods.c lists the methods.
+ * hb_solve checks what it is given, reads the facts of the problem once, enters the coordinates in
+ * which the noise is simplest, lets choose.c find the method, and returns to the coordinates of the
+ * user. methods.c lists the methods.
  *
- * At t = 0 the answer is the initial density itself, with no error: for N(0,1) at 0 the log-density is
- * -ln(2 pi)/2 = -0.918939. */
+ * At t = 0 the answer is the initial density itself, with no error: for N(0,1) at 0 the log-density
+ * is -ln(2 pi)/2 = -0.918939. */
 #include "base/context.h"
 #include "problem/drift_facts.h"
 #include "problem/initial_average.h"
@@ -118,7 +119,8 @@ hb_status hb_solve_at_time(const hb_solve_task *task, hb_solution *out)
     return HB_OK;
 }
 
-/* Samples as a density are smoothed, which no error knows; trajectories start at the samples themselves. */
+/* Samples as a density are smoothed, which no error knows; trajectories start at the samples
+ * themselves. */
 static void solve_note_smoothing(const hb_problem *problem, hb_solution *out)
 {
     const double part = hb_problem_initial_smoothing(problem);

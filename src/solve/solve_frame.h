@@ -21,7 +21,8 @@ hb_status hb_solve_enter_frame(hb_context *context, const hb_problem *problem, s
 hb_status hb_solve_leave_frame(hb_context *context, const hb_problem *problem, const double *points,
                                const hb_framed_points *framed, hb_solution *out);
 void hb_framed_points_destroy(hb_framed_points *points);
-/* The box of the grid and the trajectories of the user in y: plan's own are replaced, work is to be destroyed. */
+/* The box of the grid and the trajectories of the user in y: plan's own are replaced, work is to be
+ * destroyed. */
 hb_status hb_solve_plan_frame(hb_context *context, const hb_problem *problem, hb_solve_plan *plan,
                               hb_workspace *work);
 

@@ -1,16 +1,16 @@
 /* Several times in one solve.
  *
  *     t = 0              the initial density
- *     grid               one integration that keeps its fields at all times, each with errors from its own
- *                        refinement. A time that this grid does not serve (before its first resolved tau, or
- *                        early and with an error of ln u above WEAK, which a smaller box may better) gets a
- *                        grid that ends there, which serves the earlier ones of its kind too; the better one is kept
- *     other methods      time by time, each with the same seed: the bits are those of the time alone
+ *     grid               one integration that keeps its fields at all times, with errors. A
+ *                        time that it does not resolve, or that is early and has an error of ln u
+ *                        above WEAK, gets a grid that ends there; the better one is kept
+ *     other methods      time by time with the same seed: bit-identical to each time alone
  *
- * Where auto finds no grid, the times that are left are solved one by one. Of max_time each time gets an equal
- * part, the grid all of it, for auto half.
+ * Where auto finds no grid, the times that are left are solved one by one. Of max_time each time
+ * gets an equal part, the grid all of it, for auto half.
  *
- * Must reproduce: dx = -x dt + sqrt(2) dW from N(0,1) stays N(0,1): ln u(0) = -0.918939 at every time. */
+ * Must reproduce: dx = -x dt + sqrt(2) dW from N(0,1) stays N(0,1): ln u(0) = -0.918939 at every
+ * time. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "solve/solve_parts.h"

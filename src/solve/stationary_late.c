@@ -1,16 +1,20 @@
 /* time = inf under a noise G(x) whose chain is refused: the grid at a long finite time.
  *
- * The chain of tensor_chain.c needs noise in every direction, and where noise is strongly correlated and the drift turns,
- * its coarse meshes carry mass across the box that the process leaves where it is. The scheme of finite times
- * (tensor_scheme.c) has neither limit. It starts from a Gaussian that is narrower than the ensemble of stationary_box.c and
- * beside its middle, so that a slow exchange between wells shows, and goes to
- *     T = RELAXATIONS max_a s_a^2/D_aa,    s the standard deviations of the ensemble, D_aa the mean over a lattice.
- * The largest |v(T) - v(T/2)| on that lattice, down to CORE below the maximum, is added to the errors: what is left at T
- * is less as long as it halves from T/2 to T. Where it is above MOST_LEFT, T doubles, at most DOUBLINGS times.
+ * The chain of tensor_chain.c needs noise in every direction, and where noise is strongly
+ * correlated and the drift turns, its coarse meshes carry mass across the box that the process
+ * leaves where it is. The scheme of finite times (tensor_scheme.c) has neither limit. It starts
+ * from a Gaussian that is narrower than the ensemble of stationary_box.c and beside its middle, so
+ * that a slow exchange between wells shows, and goes to
+ *     T = RELAXATIONS max_a s_a^2/D_aa
+ * The largest |v(T) - v(T/2)| on that lattice, down to CORE below the maximum, is added to the
+ * errors: what is left at T is less as long as it halves from T/2 to T. Where it is above
+ * MOST_LEFT, T doubles, at most DOUBLINGS times.
  *
- * Paths that keep spreading are refused before, and so is noise that is not bounded, whose tails a box cuts.
+ * Paths that keep spreading are refused before, and so is noise that is not bounded, whose tails a
+ * box cuts.
  *
- * A number to reproduce: tanh_noise(0.5) of tests/python/test_tensor_stationary.py has ln u = -ln(2 pi sqrt 2) at 0. */
+ * A number to reproduce: tanh_noise(0.5) of tests/python/test_tensor_stationary.py has ln u = -ln(2
+ * pi sqrt 2) at 0. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "grid/stationary_box.h"
