@@ -121,6 +121,16 @@ void hb_sort(size_t n, double *values)
     qsort(values, n, sizeof *values, hb_by_value);
 }
 
+int hb_sorted_until(int n, const double *values, double at)
+{
+    int low = 0;
+    while (low < n) {
+        const int middle = low + (n - low) / 2;
+        *(values[middle] <= at ? &low : &n) = values[middle] <= at ? middle + 1 : middle;
+    }
+    return low;
+}
+
 /* sum = sum_k scale h^k/k! (-A)^(k-1), from k = 1 on: K for scale 1. term: (d, d), twice. */
 INLINE hb_status integral_series(hb_context *context, size_t d, const double *restrict A, double h,
                                  double *restrict sum, double *restrict term)

@@ -43,6 +43,8 @@ static inline double hb_trace(size_t d, const double *a)
 
 /* From the smallest to the largest; no NaN among them. */
 void hb_sort(size_t n, double *values);
+/* How many of values[n], in that order, are at most `at`: the index of the next one. */
+int hb_sorted_until(int n, const double *values, double at);
 int hb_by_value(const void *a, const void *b); /* its order, for bsearch */
 
 /* out = factor a b, all (d, d); out is neither a nor b. */
@@ -81,6 +83,16 @@ static inline void hb_solve_upper(size_t d, const double *L, size_t n, double *B
 static inline void hb_lower_multiply(size_t d, const double *L, const double *v, double *out)
 {
     for (size_t i = 0; i < d; i++) out[i] = hb_dot(i + 1, L + i * d, v);
+}
+
+/* L' v in the place of v: row i needs v_i .. v_d. */
+static inline void hb_lower_transposed_multiply(size_t d, const double *L, double *v)
+{
+    for (size_t i = 0; i < d; i++) {
+        double sum = 0;
+        for (size_t j = i; j < d; j++) sum += L[j * d + i] * v[j];
+        v[i] = sum;
+    }
 }
 
 /* A L in the place of A (d, d): column k needs the columns from k on. */

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { FIRST_CAPACITY = 64 }; /* of arrays that grow */
+
 hb_status hb_allocate(hb_context *context, size_t count, size_t size, void **out)
 {
     *out = NULL;
@@ -23,6 +25,29 @@ hb_status hb_allocate(hb_context *context, size_t count, size_t size, void **out
 void hb_release(hb_context *context, void *memory)
 {
     if (memory) context->settings.release(context->settings.allocator_user, ((void **)memory)[-1]);
+}
+
+hb_status hb_allocate_to(hb_context *context, size_t count, size_t size, int clear, void *pointer)
+{
+    void *memory;
+    const hb_status status = hb_allocate(context, count, size, &memory);
+    if (memory && clear) memset(memory, 0, count * size);
+    memcpy(pointer, &memory, sizeof memory); // a pointer to any type of item
+    return status;
+}
+
+hb_status hb_grow(hb_context *context, void *array, int count, int *capacity, size_t size)
+{
+    if (count < *capacity) return HB_OK;
+    const int larger = *capacity ? 2 * *capacity : FIRST_CAPACITY;
+    void *memory, *before;
+    memcpy(&before, array, sizeof before);
+    HB_TRY(hb_allocate(context, (size_t)larger, size, &memory));
+    if (count) memcpy(memory, before, (size_t)count * size);
+    hb_release(context, before);
+    memcpy(array, &memory, sizeof memory);
+    *capacity = larger;
+    return HB_OK;
 }
 
 hb_status hb_copy_string(hb_context *context, const char *text, char **out)

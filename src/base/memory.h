@@ -16,6 +16,17 @@
 /* count * size bytes on a 64-byte boundary, not cleared. HB_ERROR_MEMORY on failure or overflow. */
 hb_status hb_allocate(hb_context *context, size_t count, size_t size, void **out);
 void hb_release(hb_context *context, void *memory); /* NULL is fine */
+/* Points `pointer` to an array of count items of its type; NULL on failure. CLEARED: all are 0. */
+#define HB_NEW(context, pointer, count)                                                            \
+    hb_allocate_to((context), (count), sizeof *(pointer), 0, &(pointer))
+#define HB_NEW_CLEARED(context, pointer, count)                                                    \
+    hb_allocate_to((context), (count), sizeof *(pointer), 1, &(pointer))
+hb_status hb_allocate_to(hb_context *context, size_t count, size_t size, int clear, void *pointer);
+
+/* Makes room for item number `count`; the array is moved when it must grow, to twice its capacity. */
+#define HB_GROW(context, array, count, capacity)                                                   \
+    hb_grow((context), &(array), (count), &(capacity), sizeof *(array))
+hb_status hb_grow(hb_context *context, void *array, int count, int *capacity, size_t size);
 
 /* A copy of a string, to be released with hb_release. */
 hb_status hb_copy_string(hb_context *context, const char *text, char **out);

@@ -1,11 +1,11 @@
-/* x(y) with dx/dy = b(x), x(0) = center, for a noise b that lies between two positive numbers: y takes all numbers.
+/* x(y) with dx/dy = b(x), x(0) = center, for a noise b that lies between two positive numbers.
  *
- * Knots y_k = k h: from one to the next, int dx/b = h is solved for the end by Newton's method, the integral by 16 nodes
- * of Gauss. Between knots x is the polynomial of degree 7 that has x, x' = b, x'' = b b', x''' = b (b'^2 + b b'') at both
- * ends. h is halved until the middle of every cell agrees with the integral to 1e-14; there are at most MOST_CELLS on
- * each side. Beyond them y(x) is on adaptive panels (panels.c) as far as x = FAR; farther out x is a straight line of
- * the mean slope, where only tails of a start may be. Interval arithmetic must prove that b stays near its samples within
- * each cell: a spike between nodes is no noise for a table. The other way, y(x), is Newton's method on the table.
+ * Knots y_k = k h: int dx/b = h is solved for the next knot by Newton's method, with 16 nodes of
+ * Gauss. Between knots x is the polynomial of degree 7 that has x, x' = b, x'' = b b', x''' = b
+ * (b'^2 + b b'') at both ends. h is halved until the middle of every cell agrees with the integral
+ * to 1e-14. Beyond MOST_CELLS y(x) is on adaptive panels (panels.c) as far as x = FAR, then a
+ * straight line. Interval arithmetic must prove that b stays near its samples within each cell.
+ * y(x) is Newton's method on the table.
  * A number to reproduce: b = 1 + 0.3 sin x has the period 2 pi/sqrt(1 - 0.09) = 6.586566 in y. */
 #include "formula/axis_table.h"
 #include "ball/quadrature.h"
@@ -46,14 +46,14 @@ struct hb_axis_table {
 /* ---- the noise ---- */
 
 /* b, b', b'' at x. */
-static void noise_at(const hb_axis_table *t, double x, double *values)
+static void table_noise(const hb_axis_table *t, double x, double *values)
 {
     if (hb_program_run(t->context, t->program, 1, &x, 0, values) != HB_OK)
         values[0] = values[1] = values[2] = NAN;
 }
 
 /* int dx/b from a to b. */
-static double length_of(const hb_axis_table *t, double from, double to)
+static double table_length(const hb_axis_table *t, double from, double to)
 {
     double x[GAUSS], values[3 * GAUSS], sum = 0;
     for (int k = 0; k < GAUSS; k++) x[k] = from + (to - from) * t->nodes[k];
@@ -66,11 +66,11 @@ static double length_of(const hb_axis_table *t, double from, double to)
 static double step_from(const hb_axis_table *t, double from, double h)
 {
     double values[3];
-    noise_at(t, from, values);
+    table_noise(t, from, values);
     double x = from + h * (values[0] + 0.5 * h * values[0] * values[1]);
     for (int k = 0; k < NEWTON; k++) {
-        noise_at(t, x, values);
-        const double move = (h - length_of(t, from, x)) * values[0];
+        table_noise(t, x, values);
+        const double move = (h - table_length(t, from, x)) * values[0];
         x += move;
         if (!(fabs(move) > 1e-16 * (fabs(x) + fabs(h)))) break;
     }
@@ -79,8 +79,8 @@ static double step_from(const hb_axis_table *t, double from, double h)
 
 /* ---- one cell ---- */
 
-/* The polynomial of degree 7 in s = 0 .. 1 from value and three derivatives (by y) at both ends, h long. */
-static void fit(double h, const double *left, const double *right, double *c)
+/* The polynomial of degree 7 in s = 0 .. 1 from value and three derivatives (by y) at both ends. */
+static void table_fit(double h, const double *left, const double *right, double *c)
 {
     double a[4], e[4], scale = 1;
     for (int k = 0; k < 4; k++, scale *= h / k) a[k] = left[k] * scale; // k-th Taylor coefficient
@@ -95,10 +95,10 @@ static void fit(double h, const double *left, const double *right, double *c)
     c[7] = -20 * e[0] + 10 * e[1] - 2 * e[2] + e[3] / 6;
 }
 
-static void derivatives(const hb_axis_table *t, double x, double *out)
+static void table_derivatives(const hb_axis_table *t, double x, double *out)
 {
     double v[3];
-    noise_at(t, x, v);
+    table_noise(t, x, v);
     out[0] = x;
     out[1] = v[0];
     out[2] = v[0] * v[1];
@@ -115,9 +115,9 @@ static double polynomial(const double *c, double s)
 static void make_cell(const hb_axis_table *t, double from, double to, double *part)
 {
     double left[4], right[4];
-    derivatives(t, from, left);
-    derivatives(t, to, right);
-    fit(t->h, left, right, part);
+    table_derivatives(t, from, left);
+    table_derivatives(t, to, right);
+    table_fit(t->h, left, right, part);
 }
 
 /* ---- proofs ---- */
@@ -136,14 +136,15 @@ static hb_interval range_of(const proof *p, double low, double high)
 }
 
 /* Whether b stays within the hull of its samples, and a little more, between low and high. */
-static int stays(const proof *p, double low, double high, hb_interval hull, int depth)
+static int noise_stays(const proof *p, double low, double high, hb_interval hull, int depth)
 {
     const hb_interval found = range_of(p, low, high);
     const double slack = 0.5 * (hull.high - hull.low) + 1e-3 * hull.high;
     if (found.low >= hull.low - slack && found.high <= hull.high + slack) return 1;
     if (depth == 0) return 0;
     const double middle = 0.5 * (low + high);
-    return stays(p, low, middle, hull, depth - 1) && stays(p, middle, high, hull, depth - 1);
+    return noise_stays(p, low, middle, hull, depth - 1) &&
+           noise_stays(p, middle, high, hull, depth - 1);
 }
 
 static int cell_is_sound(const hb_axis_table *t, const proof *p, double low, double high)
@@ -151,16 +152,16 @@ static int cell_is_sound(const hb_axis_table *t, const proof *p, double low, dou
     hb_interval hull = {INFINITY, -INFINITY};
     for (int k = 0; k <= 8; k++) {
         double values[3];
-        noise_at(t, low + (high - low) * k / 8, values);
+        table_noise(t, low + (high - low) * k / 8, values);
         hull.low = fmin(hull.low, values[0]);
         hull.high = fmax(hull.high, values[0]);
     }
-    return stays(p, low, high, hull, DEPTH);
+    return noise_stays(p, low, high, hull, DEPTH);
 }
 
 /* ---- the table ---- */
 
-static double *knot(const hb_axis_table *t, int k)
+static double *table_knot(const hb_axis_table *t, int k)
 {
     return t->knots + t->cells + k;
 }
@@ -168,28 +169,26 @@ static double *knot(const hb_axis_table *t, int k)
 static hb_status allocate_cells(hb_axis_table *t)
 {
     const size_t cells = (size_t)t->cells;
-    void *memory;
     hb_release(t->context, t->knots);
     t->knots = NULL;
-    HB_TRY(hb_allocate(t->context, 2 * cells + 1 + 2 * cells * ORDER, sizeof(double), &memory));
-    t->knots = memory;
+    HB_TRY(HB_NEW(t->context, t->knots, 2 * cells + 1 + 2 * cells * ORDER));
     t->parts = t->knots + 2 * cells + 1;
     return HB_OK;
 }
 
 /* *good 0: the step is too long, or b is no noise for a table (*proved 0). */
-static hb_status fill(hb_axis_table *t, const proof *p, int *good, int *proved)
+static hb_status table_fill(hb_axis_table *t, const proof *p, int *good, int *proved)
 {
     t->cells = (int)fmin(REACH / t->h, MOST_CELLS);
     HB_TRY(allocate_cells(t));
-    *knot(t, 0) = t->center;
+    *table_knot(t, 0) = t->center;
     for (int side = -1; side <= 1; side += 2)
         for (int k = 1; k <= t->cells; k++)
-            *knot(t, side * k) = step_from(t, *knot(t, side * (k - 1)), side * t->h);
+            *table_knot(t, side * k) = step_from(t, *table_knot(t, side * (k - 1)), side * t->h);
     *good = *proved = 1;
     for (int k = -t->cells; k < t->cells && *good; k++) {
         double *part = t->parts + (size_t)(k + t->cells) * ORDER;
-        const double low = *knot(t, k), high = *knot(t, k + 1);
+        const double low = *table_knot(t, k), high = *table_knot(t, k + 1);
         make_cell(t, low, high, part);
         const double middle = step_from(t, low, 0.5 * t->h);
         *good = fabs(polynomial(part, 0.5) - middle) <= CLOSE * (1 + fabs(middle));
@@ -203,17 +202,17 @@ static hb_status inverse_noise(void *user, size_t n, const double *s, double *ou
     const far_side *far = user;
     double values[3];
     for (size_t i = 0; i < n; i++) {
-        noise_at(far->table, far->from + far->sign * s[i], values);
+        table_noise(far->table, far->from + far->sign * s[i], values);
         out[i] = 1 / values[0];
     }
     return HB_OK;
 }
 
-/* A side without panels, of a noise that they do not resolve, is straight from the end of the table on. */
+/* A side without panels, of a noise that they do not resolve, is straight beyond the table. */
 static hb_status tabulate_far(hb_axis_table *t, far_side *far, double sign)
 {
     *far = (far_side){.table = t, .sign = sign, .y = t->cells * t->h};
-    far->from = *knot(t, (int)sign * t->cells);
+    far->from = *table_knot(t, (int)sign * t->cells);
     far->slope = fabs(far->from - t->center) / far->y;
     if (hb_features_next(&t->features, sign > 0 ? far->from : far->from - FAR, t->h) <
         (sign > 0 ? far->from + FAR : far->from))
@@ -225,13 +224,13 @@ static hb_status tabulate_far(hb_axis_table *t, far_side *far, double sign)
     return status == HB_ERROR_NUMERICAL || status == HB_ERROR_ARGUMENT ? HB_OK : status;
 }
 
-static hb_status tabulate(hb_axis_table *t, const proof *p, int *found)
+static hb_status table_tabulate(hb_axis_table *t, const proof *p, int *found)
 {
     int good = 0, proved = 1;
     t->h = FIRST_STEP;
     for (int k = 0; k < HALVINGS && !good; k++, t->h /= 2) {
         HB_TRY(hb_progress(t->context, "noise", k, HALVINGS));
-        HB_TRY(fill(t, p, &good, &proved));
+        HB_TRY(table_fill(t, p, &good, &proved));
     }
     t->h *= 2; // the one that was good
     *found = good && proved;
@@ -242,37 +241,33 @@ static hb_status tabulate(hb_axis_table *t, const proof *p, int *found)
 static hb_status prove_and_tabulate(hb_axis_table *t, int *found)
 {
     proof p = {0};
-    void *memory;
     HB_TRY(hb_range_tape_create(t->context, t->graph, 1, &t->b, &p.tape));
-    hb_status status =
-        hb_allocate(t->context, hb_range_tape_size(p.tape), sizeof(hb_interval), &memory);
+    hb_status status = HB_NEW(t->context, p.work, hb_range_tape_size(p.tape));
     if (status == HB_OK) {
-        p.work = memory;
         const hb_interval all = range_of(&p, -INFINITY, INFINITY);
         *found = all.low > 0 && isfinite(all.high);
         if (*found)
             status = hb_features_find(t->context, t->graph, 1, &t->b, 1, NULL, (hb_interval){0, 0},
                                       &t->features);
-        if (*found && status == HB_OK) status = tabulate(t, &p, found);
-        hb_release(t->context, memory);
+        if (*found && status == HB_OK) status = table_tabulate(t, &p, found);
+        hb_release(t->context, p.work);
     }
     hb_range_tape_destroy(t->context, p.tape);
     return status;
 }
 
 /* b(x)/b(center), with x in the place of the one variable that b has, in a graph of its own. */
-static hb_status take_noise(hb_axis_table *t, hb_graph *graph, hb_node noise)
+static hb_status table_take_noise(hb_axis_table *t, hb_graph *graph, hb_node noise)
 {
-    void *memory;
+    hb_node *x; // (dim)
     double here;
     hb_node nodes[3];
     HB_TRY(hb_graph_create(t->context, 1, &t->graph));
-    HB_TRY(hb_allocate(t->context, (size_t)graph->dim, sizeof(hb_node), &memory));
-    hb_node *x = memory; // (dim)
+    HB_TRY(HB_NEW(t->context, x, (size_t)graph->dim));
     for (int i = 0; i < graph->dim; i++) x[i] = hb_build_variable(t->graph, 1);
     hb_status status = hb_graph_substitute(graph, 1, &noise, x, hb_build_constant(t->graph, 0),
                                            t->graph, &nodes[0]);
-    hb_release(t->context, memory);
+    hb_release(t->context, x);
     HB_TRY(status);
     HB_TRY(hb_program_compile(t->graph, 1, nodes, &t->program));
     HB_TRY(hb_program_run(t->context, t->program, 1, &t->center, 0, &here));
@@ -290,15 +285,14 @@ static hb_status take_noise(hb_axis_table *t, hb_graph *graph, hb_node noise)
 hb_status hb_axis_table_create(hb_context *context, hb_graph *graph, hb_node noise, double center,
                                hb_axis_table **out, int *found)
 {
-    void *memory;
+    hb_axis_table *t;
     *out = NULL;
     *found = 0;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_axis_table), &memory));
-    hb_axis_table *t = memset(memory, 0, sizeof *t);
+    HB_TRY(HB_NEW_CLEARED(context, t, 1));
     t->context = context;
     t->center = center;
     hb_status status = hb_quadrature_beta(context, 1, 1, GAUSS, t->nodes, t->weights);
-    if (status == HB_OK) status = take_noise(t, graph, noise);
+    if (status == HB_OK) status = table_take_noise(t, graph, noise);
     if (status == HB_OK) status = prove_and_tabulate(t, found);
     if (status == HB_OK && *found)
         *out = t;
@@ -351,19 +345,19 @@ double hb_axis_table_y(const hb_axis_table *t, double x)
 {
     int low = -t->cells, high = t->cells;
     if (isnan(x) || isinf(x)) return x;
-    if (x < *knot(t, low)) return far_y(t->far, x);
-    if (x > *knot(t, high)) return far_y(t->far + 1, x);
+    if (x < *table_knot(t, low)) return far_y(t->far, x);
+    if (x > *table_knot(t, high)) return far_y(t->far + 1, x);
     while (high - low > 1) { // the knots rise
         const int middle = low + (high - low) / 2;
-        if (*knot(t, middle) <= x)
+        if (*table_knot(t, middle) <= x)
             low = middle;
         else
             high = middle;
     }
-    double y = low * t->h + length_of(t, *knot(t, low), x);
+    double y = low * t->h + table_length(t, *table_knot(t, low), x);
     for (int k = 0; k < NEWTON; k++) {
         double values[3];
-        noise_at(t, x, values);
+        table_noise(t, x, values);
         const double move = (x - hb_axis_table_x(t, y)) / values[0];
         y += move;
         if (!(fabs(move) > 1e-15 * (1 + fabs(y)))) break;
@@ -380,7 +374,7 @@ int hb_axis_table_reaches(const hb_axis_table *t, double x)
 void hb_axis_table_noise(const hb_axis_table *t, double x, double *b, double *slope)
 {
     double values[3];
-    noise_at(t, x, values);
+    table_noise(t, x, values);
     *b = values[0];
     *slope = values[1];
 }
@@ -388,16 +382,11 @@ void hb_axis_table_noise(const hb_axis_table *t, double x, double *b, double *sl
 double hb_axis_table_bend(const hb_axis_table *t, double x)
 {
     double values[3];
-    noise_at(t, x, values);
+    table_noise(t, x, values);
     return values[2];
 }
 
 /* ---- formulas ---- */
-
-hb_node hb_axis_table_x_node(const hb_axis_table *table, hb_graph *graph, hb_node y)
-{
-    return hb_build_mapped(graph, table, y);
-}
 
 static hb_node of_x(const hb_axis_table *t, hb_node formula, hb_graph *graph, hb_node x)
 {

@@ -1,7 +1,10 @@
-/* Arguments that vanish where a formula has a kink, a jump or a pole: |a| and min, sign, 1/a, log a, tan a, asin' a.
+/* Arguments that vanish where a formula has a kink, a jump or a pole: |a| and min, sign, 1/a, log
+ * a, tan a, asin' a.
  *
  * A number to reproduce: the argument of abs(x - 1) is x - 1, which is 0 at the kink x = 1. */
 #include "formula/breaks.h"
+#include "base/context.h"
+#include "formula/range_tape.h"
 
 /* What must be 0 where the node is not smooth, up to its sign; HB_NO_NODE: it always is. */
 static hb_node raw_argument(hb_graph *graph, const hb_graph_node *node, hb_break_kind *kind)
@@ -37,4 +40,14 @@ hb_node hb_break_argument(hb_graph *graph, hb_node at, hb_break_kind *kind)
     const hb_node argument = raw_argument(graph, &node, kind);
     if (argument == HB_NO_NODE || graph->nodes[argument].op != HB_OP_NEGATE) return argument;
     return graph->nodes[argument].a;
+}
+
+hb_status hb_break_find(hb_graph *graph, hb_node node, hb_break_kind *kind, hb_node *argument)
+{
+    hb_interval range;
+    HB_TRY(hb_graph_finish(graph, hb_break_argument(graph, node, kind), argument));
+    if (*argument == HB_NO_NODE) return HB_OK;
+    HB_TRY(hb_graph_range(graph, *argument, &range));
+    if (!(range.low <= 0 && range.high >= 0)) *argument = HB_NO_NODE;
+    return HB_OK;
 }

@@ -16,8 +16,7 @@ hb_status hb_graph_create(hb_context *context, int dim, hb_graph **out);
 void hb_graph_destroy(hb_graph *graph);
 /* A name that stands for a number; refused when it is a variable, a function, pi, d, i or j. */
 hb_status hb_graph_parameter(hb_graph *graph, const char *name, double value);
-/* what ("drift component 2") opens the message of an error. index is what `i` stands for, 0: i is
- * unknown. */
+/* what ("drift component 2") opens messages. index is what `i` stands for, 0: i is unknown. */
 hb_status hb_graph_parse(hb_graph *graph, const char *text, const char *what, int index,
                          hb_node *out);
 /* Cuts a list at its top-level commas: *count pieces, copied into one block of zero-terminated
@@ -43,7 +42,7 @@ void hb_program_destroy(hb_program *program);
 /* out[n][n_outputs] at x[n][dim], time t. Safe from several threads. */
 hb_status hb_program_run(hb_context *context, const hb_program *program, size_t n, const double *x,
                          double t, double *out);
-/* The same with t_step 0: the one time *t, or 1: a time for each point, t[n]. Both give the same bits. */
+/* The same at t_step 0: the one time *t, or 1: the times t[n]; bit-identical. */
 hb_status hb_program_run_times(hb_context *context, const hb_program *program, size_t n,
                                const double *x, const double *t, size_t t_step, double *out);
 

@@ -22,11 +22,9 @@ struct hb_expression {
     hb_program *program;
 };
 
-static hb_status create(hb_context *context, hb_expression **out)
+static hb_status expression_create(hb_context *context, hb_expression **out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_expression), &memory));
-    *out = memset(memory, 0, sizeof(hb_expression));
+    HB_TRY(HB_NEW_CLEARED(context, *out, 1));
     (*out)->context = context;
     return HB_OK;
 }
@@ -40,7 +38,8 @@ void hb_expression_destroy(hb_expression *expression)
 }
 
 /* Hands the expression over when status is HB_OK, destroys it otherwise. */
-static hb_status deliver(hb_status status, hb_expression *expression, hb_expression **out)
+static hb_status expression_deliver(hb_status status, hb_expression *expression,
+                                    hb_expression **out)
 {
     if (status == HB_OK)
         *out = expression;
@@ -49,8 +48,8 @@ static hb_status deliver(hb_status status, hb_expression *expression, hb_express
     return status;
 }
 
-static hb_status parse(hb_context *context, const char *text, int dim, int n_parameters,
-                       const char *const *names, const double *values, hb_expression *e)
+static hb_status expression_parse(hb_context *context, const char *text, int dim, int n_parameters,
+                                  const char *const *names, const double *values, hb_expression *e)
 {
     HB_TRY(hb_graph_create(context, dim, &e->graph));
     for (int i = 0; i < n_parameters; i++)
@@ -68,12 +67,13 @@ hb_status hb_expression_parse(hb_context *context, int dim, int n_parameters, co
     HB_CHECK(
         context, n_parameters >= 0 && (n_parameters == 0 || (names && values)), HB_ERROR_ARGUMENT,
         "n_parameters is %d; it must be 0 or more, with that many names and values", n_parameters);
-    HB_TRY(create(context, &e));
-    return deliver(parse(context, text, dim, n_parameters, names, values, e), e, out);
+    HB_TRY(expression_create(context, &e));
+    return expression_deliver(expression_parse(context, text, dim, n_parameters, names, values, e),
+                              e, out);
 }
 
-static hb_status differentiate(hb_context *context, const hb_expression *from, int variable,
-                               hb_expression *e)
+static hb_status expression_differentiate(hb_context *context, const hb_expression *from,
+                                          int variable, hb_expression *e)
 {
     HB_TRY(hb_graph_extract(context, from->graph, from->node, &e->graph, &e->node));
     HB_TRY(hb_graph_derivative(e->graph, e->node, variable, &e->node));
@@ -86,8 +86,8 @@ hb_status hb_expression_derivative(hb_context *context, const hb_expression *exp
     hb_expression *e;
     HB_CHECK(context, expression && out, HB_ERROR_ARGUMENT, "the expression or out is NULL");
     *out = NULL;
-    HB_TRY(create(context, &e));
-    return deliver(differentiate(context, expression, variable, e), e, out);
+    HB_TRY(expression_create(context, &e));
+    return expression_deliver(expression_differentiate(context, expression, variable, e), e, out);
 }
 
 typedef struct evaluation {

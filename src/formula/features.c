@@ -1,24 +1,18 @@
 /* Narrow features of formulas along one variable s: cells on which no function hides anything.
  *
- * Samples see a function on a cell when it does there what they show. A function f(a) of the graph hides something
- * on a cell only when its argument a passes through what f makes of it unseen: by interval arithmetic (range_tape.c),
- * with A and A' the ranges of a and of da/ds on the cell, a cell is kept when
- *     exp(a), a^b = exp(b ln a)   A is shorter than EXTREME, or a has no extremum and A within +-10 is shorter than STEP
+ * With A and A' the ranges of an argument a and of da/ds on a cell, by interval arithmetic
+ * (range_tape.c; R. E. Moore, Interval Analysis, 1966), samples see a function of a on the cell
+ * when
+ *     exp(a), a^b                 A is shorter than EXTREME, or a monotone and A within +-10 < STEP
  *     tanh, sinh, cosh, 1/cosh^2  A within +-20 (10) is shorter than STEP
- *     sin, cos                    A is shorter than STEP, or a is close to a line: many periods are seen
- *     1/a, ln a, sqrt a, a^c      ends of A have one sign and differ by e^RATIO at most; atan: of 1 + a^2
- *     |a|, sign, min, max, a < b  A has no 0: kinks and jumps are borders of cells
- *     exp(int a)                  A has no 0
- * or when the cell times the largest |A'| is shorter than that. Other cells are cut in two, the widest first. A zero of
- * an argument that rises or falls on a cell is found by bisection and becomes a border. Sums and products of such
- * functions have no narrower features of their own, and neither have polynomials.
- * On a box in x the same is asked of its cells with the slopes along all axes: one that has no
- * zero excludes an extremum, and
- * the sum of |slope| times side bounds A. Sums over a mesh see a peak from SLACK times farther: a
- * point where it is e^-16
- * changes them by more than their tolerance.
- * Intervals of R. E. Moore, Interval Analysis, 1966.
- * A number to reproduce: exp(-((x - 2.3)/1e-5)^2) on the whole line has a cell of less than 4e-5 at 2.3. */
+ *     sin, cos                    A is shorter than STEP, or a is close to a line
+ *     1/a, ln a, sqrt a, a^c      ends of A have one sign, ratio e^RATIO at most; atan: of 1 + a^2
+ *     |a|, sign, min, max, a < b  A has no 0; exp(int a) too
+ * or when the cell times the largest |A'| is that short. Other cells are cut in two, the widest
+ * first; a zero of a monotone argument becomes a border, by bisection. Sums, products and
+ * polynomials have no narrower features. On a box in x the slopes along all axes are used; sums
+ * over a mesh see a peak from SLACK times farther. A number to reproduce: exp(-((x -
+ * 2.3)/1e-5)^2) has a cell below 4e-5 at 2.3. */
 #include "formula/features.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -50,8 +44,7 @@ typedef enum rule_kind { PEAK, RISE, WAVE, LEVEL, BREAK, SLOPE } rule_kind;
 typedef struct rule {
     rule_kind kind;
     hb_node argument;
-    double
-        size; /* RISE: where the function has become straight; LEVEL: the exponent; SLOPE: a factor */
+    double size; /* RISE: where the function is straight; LEVEL: the exponent; SLOPE: a factor */
 } rule;
 
 typedef struct cell {
@@ -75,7 +68,7 @@ typedef struct search {
 
 /* ---- the functions ---- */
 
-static int depends(const search *s, hb_node node)
+static int features_depends(const search *s, hb_node node)
 {
     int any = 0;
     if (s->variable != ALL_X) return hb_graph_depends(s->graph, node, s->variable);
@@ -83,9 +76,9 @@ static int depends(const search *s, hb_node node)
     return any;
 }
 
-static void add_rule(search *s, rule_kind kind, hb_node argument, double size)
+static void features_add_rule(search *s, rule_kind kind, hb_node argument, double size)
 {
-    if (argument == HB_NO_NODE || !depends(s, argument)) return;
+    if (argument == HB_NO_NODE || !features_depends(s, argument)) return;
     for (int k = 0; k < s->n_rules; k++)
         if (s->rules[k].kind == kind && s->rules[k].argument == argument) {
             s->rules[k].size = fmax(s->rules[k].size, size);
@@ -103,44 +96,45 @@ static int is_break_only(hb_operation op)
            op == HB_OP_LESS;
 }
 
-static void add_node(search *s, hb_node i)
+static void features_add_node(search *s, hb_node i)
 {
     hb_graph *graph = s->graph;
     const hb_graph_node node = graph->nodes[i]; /* a copy, since the array may move */
     hb_break_kind kind;
     double power = node.op == HB_OP_POWER ? fabs((double)node.b) : 1;
     switch (node.op) {
-    case HB_OP_EXP: add_rule(s, PEAK, node.a, 0); break;
+    case HB_OP_EXP: features_add_rule(s, PEAK, node.a, 0); break;
     case HB_OP_POW:
         if (hb_graph_is_constant(graph, node.b, &power))
             power = fabs(power);
         else
-            add_rule(s, PEAK, hb_build_multiply(graph, node.b, hb_build_log(graph, node.a)), 0);
+            features_add_rule(s, PEAK,
+                              hb_build_multiply(graph, node.b, hb_build_log(graph, node.a)), 0);
         break;
     case HB_OP_TANH:
-    case HB_OP_SECH2: add_rule(s, RISE, node.a, 20); break;
+    case HB_OP_SECH2: features_add_rule(s, RISE, node.a, 20); break;
     case HB_OP_SINH:
-    case HB_OP_COSH: add_rule(s, RISE, node.a, 10); break;
+    case HB_OP_COSH: features_add_rule(s, RISE, node.a, 10); break;
     case HB_OP_SIN:
     case HB_OP_COS:
-    case HB_OP_TAN: add_rule(s, WAVE, node.a, 0); break;
+    case HB_OP_TAN: features_add_rule(s, WAVE, node.a, 0); break;
     case HB_OP_ATAN:
-        add_rule(s, LEVEL,
-                 hb_build_add(graph, hb_build_constant(graph, 1), hb_build_power(graph, node.a, 2)),
-                 1);
+        features_add_rule(
+            s, LEVEL,
+            hb_build_add(graph, hb_build_constant(graph, 1), hb_build_power(graph, node.a, 2)), 1);
         break;
     default: break;
     }
     if (node.op != HB_OP_TAN)
-        add_rule(s, is_break_only(node.op) ? BREAK : LEVEL, hb_break_argument(graph, i, &kind),
-                 fmax(power, 1));
+        features_add_rule(s, is_break_only(node.op) ? BREAK : LEVEL,
+                          hb_break_argument(graph, i, &kind), fmax(power, 1));
 }
 
 static hb_status find_rules(search *s)
 {
     hb_node none = 0;
     for (hb_node i = 0, count = s->graph->count; i < count; i++)
-        if (depends(s, i)) add_node(s, i);
+        if (features_depends(s, i)) features_add_node(s, i);
     return hb_graph_finish(s->graph, none, &none);
 }
 
@@ -148,7 +142,6 @@ static hb_status find_rules(search *s)
 static hb_status make_tape(search *s)
 {
     hb_node nodes[(1 + MOST_SLOPES) * MAX_RULES];
-    void *memory;
     const int rules = s->n_rules, rows = 1 + s->n_slopes, first = s->n_slopes > 1 ? 1 : s->variable;
     const size_t d = (size_t)s->graph->dim, n = (size_t)rows * (size_t)rules;
     for (int k = 0; k < rules; k++) {
@@ -157,9 +150,7 @@ static hb_status make_tape(search *s)
             HB_TRY(hb_graph_derivative(s->graph, nodes[k], first + a, nodes + (1 + a) * rules + k));
     }
     HB_TRY(hb_range_tape_create(s->context, s->graph, rows * rules, nodes, &s->tape));
-    HB_TRY(
-        hb_allocate(s->context, d + n + hb_range_tape_size(s->tape), sizeof(hb_interval), &memory));
-    s->x = memory;
+    HB_TRY(HB_NEW(s->context, s->x, d + n + hb_range_tape_size(s->tape)));
     s->ranges = s->x + d;
     s->work = s->ranges + n;
     return HB_OK;
@@ -167,7 +158,7 @@ static hb_status make_tape(search *s)
 
 /* ---- one cell ---- */
 
-static void run(search *s, double low, double high)
+static void features_run(search *s, double low, double high)
 {
     const hb_interval here = {low, high};
     if (s->variable > 0) s->x[s->variable - 1] = here;
@@ -210,7 +201,7 @@ static view view_of(const search *s, int k, const double *sides)
 }
 
 /* Whether samples see the function on a cell. *zero: its argument has one zero there, or none. */
-static int is_seen(const rule *r, view v, double slack, int *zero)
+static int rule_is_seen(const rule *r, view v, double slack, int *zero)
 {
     const hb_interval a = v.a;
     const double least = fmin(fabs(a.low), fabs(a.high)), most = fmax(fabs(a.low), fabs(a.high)),
@@ -235,65 +226,65 @@ static int is_seen(const rule *r, view v, double slack, int *zero)
     return 0;
 }
 
-static double middle_of(const search *s, double low, double high)
+static double features_middle(const search *s, double low, double high)
 {
     if (s->curved && low < 0 && high > 0 && low == -high) return 0;
     return s->curved ? sinh(0.5 * (asinh(low) + asinh(high))) : 0.5 * (low + high);
 }
 
-/* The zero of argument k, which rises or falls, on the cell; NaN: there is none, or it is at an end. */
+/* The zero of argument k, which rises or falls, on the cell; NaN: none, or at an end. */
 static double zero_of(search *s, int k, double low, double high)
 {
     double a = low, b = high;
-    run(s, a, a);
+    features_run(s, a, a);
     const int below = s->ranges[k].high < 0;
     if (has_zero(s->ranges[k])) return NAN;
-    run(s, b, b);
+    features_run(s, b, b);
     if (has_zero(s->ranges[k]) || below == (s->ranges[k].high < 0)) return NAN;
     for (int step = 0; step < BISECTIONS; step++) {
-        const double middle = middle_of(s, a, b);
+        const double middle = features_middle(s, a, b);
         if (!(middle > a && middle < b)) break;
-        run(s, middle, middle);
+        features_run(s, middle, middle);
         *((s->ranges[k].low + s->ranges[k].high < 0) == below ? &a : &b) = middle;
     }
     return fabs(a) < fabs(b) ? a : b;
 }
 
 /* Where the cell has to be cut; NaN: nowhere. */
-static double cut_of(search *s, double low, double high)
+static double features_cut(search *s, double low, double high)
 {
     const double length = high - low;
     int zero, which = -1;
     if (length <= SMALLEST * fmax(fabs(low), fabs(high)) + AT_ZERO) return NAN;
-    run(s, low, high);
+    features_run(s, low, high);
     for (int k = 0; k < s->n_rules; k++) {
-        if (is_seen(s->rules + k, view_of(s, k, &length), 1, &zero)) continue;
-        if (!zero) return middle_of(s, low, high);
+        if (rule_is_seen(s->rules + k, view_of(s, k, &length), 1, &zero)) continue;
+        if (!zero) return features_middle(s, low, high);
         which = which < 0 ? k : which;
     }
     if (which < 0) return NAN;
     /* Only simple zeros are left: each becomes a border, and then nothing is hidden beside it. */
     for (int k = which; k < s->n_rules; k++) {
-        run(s, low, high);
-        if (is_seen(s->rules + k, view_of(s, k, &length), 1, &zero)) continue;
+        features_run(s, low, high);
+        if (rule_is_seen(s->rules + k, view_of(s, k, &length), 1, &zero)) continue;
         const double place = zero_of(s, k, low, high);
         if (place > low && place < high) return place;
     }
     return NAN;
 }
 
-/* Drops functions that are not seen even at single values of the variable: the others decide them. */
+/* Drops functions that are not seen even at single values of the variable. */
 static void drop_undetermined(search *s, double low, double high)
 {
     int unseen[MAX_RULES] = {0}, kept = 0, zero;
     double ends[2] = {low, high};
     const double none = 0;
     for (int p = 0; p < PROBES; p++) {
-        const double place = p % 2 ? middle_of(s, ends[0], 0.7 * ends[0] + 0.3 * ends[1])
-                                   : middle_of(s, ends[0], ends[1]);
-        run(s, place, place);
+        const double place = p % 2 ? features_middle(s, ends[0], 0.7 * ends[0] + 0.3 * ends[1])
+                                   : features_middle(s, ends[0], ends[1]);
+        features_run(s, place, place);
         for (int k = 0; k < s->n_rules; k++)
-            unseen[k] += !is_seen(s->rules + k, view_of(s, k, &none), 1, &zero);
+            unseen[k] += !rule_is_seen(s->rules + k, view_of(s, k, &none), 1, &zero);
         ends[p % 2] = place;
     }
     for (int k = 0; k < s->n_rules; k++) {
@@ -310,18 +301,16 @@ static void drop_undetermined(search *s, double low, double high)
 
 static hb_status add_cell(search *s, double low, double high)
 {
-    void *items = s->cells;
-    HB_TRY(hb_graph_grow(s->context, &items, s->n, &s->capacity, sizeof(cell)));
-    s->cells = items;
+    HB_TRY(HB_GROW(s->context, s->cells, s->n, s->capacity));
     s->cells[s->n++] = (cell){low, high, 0};
     return HB_OK;
 }
 
-static hb_status cut_cells(search *s, double low, double high)
+static hb_status features_cut_cells(search *s, double low, double high)
 {
     HB_TRY(add_cell(s, low, high));
     for (int k = 0; k < s->n && s->n_rules; k++) {
-        const double a = s->cells[k].low, b = s->cells[k].high, place = cut_of(s, a, b);
+        const double a = s->cells[k].low, b = s->cells[k].high, place = features_cut(s, a, b);
         if (!(place > a && place < b)) continue;
         if (s->spent > MAX_WORK || s->n > 2 * MAX_CELLS) {
             s->complete = 0;
@@ -336,9 +325,7 @@ static hb_status cut_cells(search *s, double low, double high)
 
 static hb_status take_cells(search *s, hb_features *out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(s->context, (size_t)s->n + 1, sizeof(double), &memory));
-    out->borders = memory;
+    HB_TRY(HB_NEW(s->context, out->borders, (size_t)s->n + 1));
     for (int k = 0; k < s->n; k++)
         if (!s->cells[k].cut) out->borders[out->n++] = s->cells[k].low;
     out->borders[out->n] = s->cells[0].high;
@@ -351,15 +338,14 @@ static hb_status take_cells(search *s, hb_features *out)
 static hb_status copy_graph(search *s, const hb_graph *graph, int n, const hb_node *nodes,
                             hb_node *copies)
 {
-    void *memory;
+    hb_node *x; // (d)
     const int d = graph->dim;
     HB_TRY(hb_graph_create(s->context, d, &s->graph));
-    HB_TRY(hb_allocate(s->context, (size_t)d, sizeof(hb_node), &memory));
-    hb_node *x = memory; // (d)
+    HB_TRY(HB_NEW(s->context, x, (size_t)d));
     for (int i = 0; i < d; i++) x[i] = hb_build_variable(s->graph, i + 1);
     const hb_status status =
         hb_graph_substitute(graph, n, nodes, x, hb_build_variable(s->graph, 0), s->graph, copies);
-    hb_release(s->context, memory);
+    hb_release(s->context, x);
     return status;
 }
 
@@ -380,23 +366,22 @@ static hb_status search_range(search *s, const hb_interval *x, hb_features *out)
             s->x[i] = x ? x[i] : (hb_interval){-INFINITY, INFINITY};
         if (pass == 0) drop_undetermined(s, low, high);
     }
-    HB_TRY(cut_cells(s, low, high));
+    HB_TRY(features_cut_cells(s, low, high));
     return take_cells(s, out);
 }
 
-static hb_status find(search *s, const hb_graph *graph, int n, const hb_node *nodes, double scale,
-                      const hb_interval *x, hb_features *out)
+static hb_status features_search(search *s, const hb_graph *graph, int n, const hb_node *nodes,
+                                 double scale, const hb_interval *x, hb_features *out)
 {
-    void *memory;
+    hb_node *copies; // (n)
     s->complete = 1;
     s->n_slopes = 1;
-    HB_TRY(hb_allocate(s->context, (size_t)n, sizeof(hb_node), &memory));
-    hb_node *copies = memory; // (n)
+    HB_TRY(HB_NEW(s->context, copies, (size_t)n));
     hb_status status = copy_graph(s, graph, n, nodes, copies);
     if (status == HB_OK) status = find_rules(s);
-    if (status == HB_OK && scale > 0) add_rule(s, SLOPE, copies[0], scale);
+    if (status == HB_OK && scale > 0) features_add_rule(s, SLOPE, copies[0], scale);
     if (status == HB_OK) status = search_range(s, x, out);
-    hb_release(s->context, memory);
+    hb_release(s->context, copies);
     return status;
 }
 
@@ -410,18 +395,17 @@ static void destroy_search(search *s)
     hb_release(context, s);
 }
 
-static hb_status start(hb_context *context, const hb_graph *graph, int n, const hb_node *nodes,
-                       double scale, int variable, const hb_interval *x, hb_interval t,
-                       hb_features *out)
+static hb_status features_start(hb_context *context, const hb_graph *graph, int n,
+                                const hb_node *nodes, double scale, int variable,
+                                const hb_interval *x, hb_interval t, hb_features *out)
 {
-    void *memory;
+    search *s;
     *out = (hb_features){0};
-    HB_TRY(hb_allocate(context, 1, sizeof(search), &memory));
-    search *s = memset(memory, 0, sizeof *s);
+    HB_TRY(HB_NEW_CLEARED(context, s, 1));
     s->context = context;
     s->variable = variable;
     s->t = t;
-    const hb_status status = find(s, graph, n, nodes, scale, x, out);
+    const hb_status status = features_search(s, graph, n, nodes, scale, x, out);
     if (status != HB_OK) hb_features_destroy(context, out);
     destroy_search(s);
     return status;
@@ -430,20 +414,19 @@ static hb_status start(hb_context *context, const hb_graph *graph, int n, const 
 hb_status hb_features_find(hb_context *context, const hb_graph *graph, int n, const hb_node *nodes,
                            int variable, const hb_interval *x, hb_interval t, hb_features *out)
 {
-    return start(context, graph, n, nodes, 0, variable, x, t, out);
+    return features_start(context, graph, n, nodes, 0, variable, x, t, out);
 }
 
 hb_status hb_features_of_drift(hb_context *context, const hb_graph *graph, hb_node node,
                                double scale, int variable, hb_interval range, hb_features *out)
 {
-    void *memory;
+    hb_interval *x; // (d)
     const size_t d = (size_t)graph->dim;
-    HB_TRY(hb_allocate(context, d, sizeof(hb_interval), &memory));
-    hb_interval *x = memset(memory, 0, d * sizeof *x); // (d)
+    HB_TRY(HB_NEW_CLEARED(context, x, d));
     x[variable - 1] = range;
     const hb_status status =
-        start(context, graph, 1, &node, scale, variable, x, (hb_interval){0, 0}, out);
-    hb_release(context, memory);
+        features_start(context, graph, 1, &node, scale, variable, x, (hb_interval){0, 0}, out);
+    hb_release(context, x);
     return status;
 }
 
@@ -474,7 +457,7 @@ static int box_is_seen(search *s, int depth, int most, int *deepest)
     s->spent += hb_range_tape_size(s->tape);
     for (int k = 0; k < s->n_rules; k++) {
         const rule *r = s->rules + k;
-        if (r->kind == BREAK || is_seen(r, view_of(s, k, sides), SLACK, &zero)) continue;
+        if (r->kind == BREAK || rule_is_seen(r, view_of(s, k, sides), SLACK, &zero)) continue;
         *(r->kind == LEVEL && touches_zero(s->ranges[k]) ? &open : &unseen) = 1;
     }
     if (unseen && depth > *deepest) *deepest = depth;
@@ -512,9 +495,8 @@ static hb_status find_in_box(search *s, const hb_graph *graph, int n, const hb_n
 hb_status hb_features_depth(hb_context *context, const hb_graph *graph, int n, const hb_node *nodes,
                             const hb_interval *x, int most, int *depth)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(search), &memory));
-    search *s = memset(memory, 0, sizeof *s);
+    search *s;
+    HB_TRY(HB_NEW_CLEARED(context, s, 1));
     s->context = context;
     s->variable = ALL_X;
     s->complete = 1;
@@ -525,27 +507,17 @@ hb_status hb_features_depth(hb_context *context, const hb_graph *graph, int n, c
 
 /* ---- questions ---- */
 
-/* The first border above s, as an index; n + 1: none. */
-static int border_above(const hb_features *features, double s)
-{
-    int low = -1, high = features->n + 1;
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        *(features->borders[middle] <= s ? &low : &high) = middle;
-    }
-    return high;
-}
-
 double hb_features_width(const hb_features *features, double s)
 {
-    const int k = features->n ? border_above(features, s) : 0;
+    const int k = features->n ? hb_sorted_until(features->n + 1, features->borders, s) : 0;
     return k < 1 || k > features->n ? INFINITY : features->borders[k] - features->borders[k - 1];
 }
 
 double hb_features_next(const hb_features *features, double s, double narrow)
 {
     const double *border = features->borders;
-    for (int k = features->n ? border_above(features, s) : 0; features->n && k <= features->n; k++)
+    if (!features->n) return INFINITY;
+    for (int k = hb_sorted_until(features->n + 1, border, s); k <= features->n; k++)
         if ((k > 0 && border[k] - border[k - 1] < narrow) ||
             (k < features->n && border[k + 1] - border[k] < narrow))
             return border[k];

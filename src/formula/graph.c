@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 64, MAX_DIM = 1000000, STOP_PERIOD = 1 << 12 };
+enum { MAX_DIM = 1000000, STOP_PERIOD = 1 << 12 };
 
 double hb_sech2(double a)
 {
@@ -56,27 +56,13 @@ double hb_operation_value(hb_operation op, double a, double b, double c)
 
 /* ---- storage ---- */
 
-hb_status hb_graph_grow(hb_context *context, void **items, int count, int *capacity, size_t size)
-{
-    if (count < *capacity) return HB_OK;
-    const int larger = *capacity ? 2 * *capacity : FIRST_CAPACITY;
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)larger, size, &memory));
-    if (count) memcpy(memory, *items, (size_t)count * size);
-    hb_release(context, *items);
-    *items = memory;
-    *capacity = larger;
-    return HB_OK;
-}
-
 hb_status hb_graph_create(hb_context *context, int dim, hb_graph **out)
 {
     *out = NULL;
     HB_CHECK(context, dim >= 1 && dim <= MAX_DIM, HB_ERROR_ARGUMENT,
              "dim is %d; it must be 1 to %d", dim, MAX_DIM);
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_graph), &memory));
-    hb_graph *graph = memset(memory, 0, sizeof(hb_graph));
+    hb_graph *graph;
+    HB_TRY(HB_NEW_CLEARED(context, graph, 1));
     graph->context = context;
     graph->dim = dim;
     *out = graph;
@@ -98,7 +84,7 @@ void hb_graph_destroy(hb_graph *graph)
 
 /* ---- sharing ---- */
 
-static uint64_t mix(uint64_t hash, uint64_t word)
+static uint64_t hash_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
     return hash ^ (hash >> 29);
@@ -106,10 +92,10 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 
 static size_t hash_node(const hb_graph_node *node)
 {
-    uint64_t bits, hash = mix(0, (uint64_t)node->op);
+    uint64_t bits, hash = hash_mix(0, (uint64_t)node->op);
     memcpy(&bits, &node->value, sizeof bits);
-    hash = mix(hash, ((uint64_t)(uint32_t)node->a << 32) | (uint32_t)node->b);
-    return (size_t)mix(mix(hash, (uint64_t)(uint32_t)node->c), bits);
+    hash = hash_mix(hash, ((uint64_t)(uint32_t)node->a << 32) | (uint32_t)node->b);
+    return (size_t)hash_mix(hash_mix(hash, (uint64_t)(uint32_t)node->c), bits);
 }
 
 static int equal_nodes(const hb_graph_node *p, const hb_graph_node *q)
@@ -136,19 +122,13 @@ static hb_status grow_graph(hb_graph *graph)
              "the expressions have more than %d different parts; shorten a sum or the dimension",
              HB_MAX_NODES);
     if (graph->count < graph->capacity) return HB_OK;
-    int capacity = graph->capacity ? 2 * graph->capacity : FIRST_CAPACITY;
-    void *table;
-    HB_TRY(hb_allocate(graph->context, 2 * (size_t)capacity, sizeof(int), &table));
-    void *nodes = graph->nodes;
-    hb_status status = hb_graph_grow(graph->context, &nodes, graph->count, &graph->capacity,
-                                     sizeof(hb_graph_node));
-    if (status != HB_OK) {
-        hb_release(graph->context, table);
-        return status;
-    }
-    graph->nodes = nodes;
+    HB_TRY(HB_GROW(graph->context, graph->nodes, graph->count, graph->capacity));
+    int *table;
+    const hb_status status = HB_NEW_CLEARED(graph->context, table, 2 * (size_t)graph->capacity);
+    if (status != HB_OK) graph->capacity = graph->count; /* the old table serves on */
+    HB_TRY(status);
     hb_release(graph->context, graph->table);
-    graph->table = memset(table, 0, 2 * (size_t)capacity * sizeof(int));
+    graph->table = table;
     for (int i = 0; i < graph->count; i++) *find_slot(graph, &graph->nodes[i]) = i + 1;
     return HB_OK;
 }
@@ -161,11 +141,10 @@ static int dependence_bit(int variable)
 static uint64_t dependence(const hb_graph *graph, const hb_graph_node *node)
 {
     if (node->op == HB_OP_VARIABLE) return UINT64_C(1) << dependence_bit(node->a);
-    const int arity = hb_operation_arity(node->op);
+    hb_node operand[3];
+    const int arity = hb_graph_operands(node, operand);
     uint64_t bits = 0;
-    if (arity > 0) bits |= graph->nodes[node->a].depends;
-    if (arity > 1) bits |= graph->nodes[node->b].depends;
-    if (arity > 2) bits |= graph->nodes[node->c].depends;
+    for (int k = 0; k < arity; k++) bits |= graph->nodes[operand[k]].depends;
     return bits;
 }
 
@@ -193,25 +172,43 @@ hb_status hb_graph_finish(hb_graph *graph, hb_node node, hb_node *out)
     return status;
 }
 
+int hb_graph_mark(const hb_graph *graph, hb_node top, int *marks)
+{
+    int count = 0;
+    for (hb_node i = top; i >= 0; i--) {
+        hb_node operand[3];
+        if (!marks[i]) continue;
+        const int arity = hb_graph_operands(&graph->nodes[i], operand);
+        for (int k = 0; k < arity; k++) marks[operand[k]] = 1;
+        count++;
+    }
+    return count;
+}
+
+hb_graph_node hb_graph_moved(const hb_graph *graph, hb_node node, const int *moved)
+{
+    hb_graph_node out = graph->nodes[node];
+    const int arity = hb_operation_arity(out.op);
+    if (arity > 0) out.a = moved[out.a];
+    if (arity > 1) out.b = moved[out.b];
+    if (arity > 2) out.c = moved[out.c];
+    return out;
+}
+
 /* Bits tell variables apart up to dim 63; above, all nodes below are looked at. */
 hb_status hb_graph_has_only(const hb_graph *graph, hb_node node, int variable, int *yes)
 {
     const uint64_t own = UINT64_C(1) << dependence_bit(variable) | 1;
-    void *memory;
+    int *below; // (node + 1)
     *yes = (graph->nodes[node].depends & ~own) == 0;
     if (!*yes || graph->dim < 64 || graph->nodes[node].depends <= 1) return HB_OK;
-    HB_TRY(hb_allocate(graph->context, (size_t)node + 1, 1, &memory));
-    char *below = memset(memory, 0, (size_t)node + 1); // (node + 1)
+    HB_TRY(HB_NEW_CLEARED(graph->context, below, (size_t)node + 1));
     below[node] = 1;
-    for (hb_node k = node; k >= 0 && *yes; k--) {
-        const hb_graph_node *n = &graph->nodes[k];
-        const int arity = below[k] ? hb_operation_arity(n->op) : 0;
-        if (arity > 0) below[n->a] = 1;
-        if (arity > 1) below[n->b] = 1;
-        if (arity > 2) below[n->c] = 1;
-        if (below[k] && n->op == HB_OP_VARIABLE) *yes = n->a == 0 || n->a == variable;
-    }
-    hb_release(graph->context, memory);
+    hb_graph_mark(graph, node, below);
+    for (hb_node k = node; k >= 0 && *yes; k--)
+        if (below[k] && graph->nodes[k].op == HB_OP_VARIABLE)
+            *yes = graph->nodes[k].a == 0 || graph->nodes[k].a == variable;
+    hb_release(graph->context, below);
     return HB_OK;
 }
 
@@ -221,10 +218,7 @@ static hb_status list_table(hb_graph *graph, const hb_axis_table *table, int *in
 {
     for (*index = 0; *index < graph->n_tables; ++*index)
         if (graph->tables[*index] == table) return HB_OK;
-    void *items = graph->tables;
-    HB_TRY(hb_graph_grow(graph->context, &items, graph->n_tables, &graph->table_capacity,
-                         sizeof *graph->tables));
-    graph->tables = items;
+    HB_TRY(HB_GROW(graph->context, graph->tables, graph->n_tables, graph->table_capacity));
     graph->tables[graph->n_tables++] = table;
     return HB_OK;
 }
@@ -243,11 +237,10 @@ hb_node hb_build_mapped(hb_graph *graph, const hb_axis_table *table, hb_node a)
 hb_status hb_graph_copy_tables(hb_context *context, const hb_graph *graph,
                                const hb_axis_table ***out)
 {
-    void *memory;
     *out = NULL;
     if (graph->n_tables == 0) return HB_OK;
-    HB_TRY(hb_allocate(context, (size_t)graph->n_tables, sizeof **out, &memory));
-    *out = memcpy(memory, graph->tables, (size_t)graph->n_tables * sizeof **out);
+    HB_TRY(HB_NEW(context, *out, (size_t)graph->n_tables));
+    memcpy(*out, graph->tables, (size_t)graph->n_tables * sizeof **out);
     return HB_OK;
 }
 
@@ -329,10 +322,8 @@ hb_status hb_graph_parameter(hb_graph *graph, const char *name, double value)
     HB_TRY(check_parameter(graph, name, value));
     const hb_parameter *known = hb_graph_find_parameter(graph, name, strlen(name));
     HB_CHECK(graph->context, !known, HB_ERROR_ARGUMENT, "parameter %.60s is given twice", name);
-    void *items = graph->parameters;
-    HB_TRY(hb_graph_grow(graph->context, &items, graph->n_parameters, &graph->parameter_capacity,
-                         sizeof(hb_parameter)));
-    graph->parameters = items;
+    HB_TRY(
+        HB_GROW(graph->context, graph->parameters, graph->n_parameters, graph->parameter_capacity));
     hb_parameter *parameter = &graph->parameters[graph->n_parameters];
     HB_TRY(hb_copy_string(graph->context, name, &parameter->name));
     parameter->value = value;
@@ -369,45 +360,32 @@ int hb_graph_depends(const hb_graph *graph, hb_node node, int variable)
     return (int)(graph->nodes[node].depends >> dependence_bit(variable) & 1);
 }
 
-/* Copies in order of index: operands come before what uses them. */
-static hb_status copy_nodes(const hb_graph *from, hb_node top, int *moved, hb_graph *to)
+hb_status hb_graph_copy(const hb_graph *from, hb_node node, int shift, hb_graph *to, hb_node *out)
 {
-    memset(moved, 0, ((size_t)top + 1) * sizeof *moved);
-    moved[top] = 1;
-    for (int i = top; i >= 0; i--) {
-        const hb_graph_node *node = &from->nodes[i];
-        const int arity = moved[i] ? hb_operation_arity(node->op) : 0;
-        if (arity > 0) moved[node->a] = 1;
-        if (arity > 1) moved[node->b] = 1;
-        if (arity > 2) moved[node->c] = 1;
-    }
-    for (int i = 0; i <= top; i++) {
+    int *moved; // (node + 1): marks, then nodes of `to`, operands first
+    HB_TRY(HB_NEW_CLEARED(from->context, moved, (size_t)node + 1));
+    moved[node] = 1;
+    hb_graph_mark(from, node, moved);
+    for (hb_node i = 0; i <= node; i++) {
         if (!moved[i]) continue;
-        const hb_graph_node *node = &from->nodes[i];
-        const int arity = hb_operation_arity(node->op);
-        moved[i] = hb_graph_intern(to, node->op, arity > 0 ? moved[node->a] : node->a,
-                                   arity > 1 ? moved[node->b] : node->b,
-                                   arity > 2 ? moved[node->c] : node->c, node->value);
+        const hb_graph_node n = hb_graph_moved(from, i, moved);
+        const int shifted = n.op == HB_OP_VARIABLE && n.a > 0 ? n.a + shift : n.a;
+        moved[i] = n.op == HB_OP_MAPPED ? hb_build_mapped(to, from->tables[n.b], n.a)
+                                        : hb_graph_intern(to, n.op, shifted, n.b, n.c, n.value);
         if (moved[i] == HB_NO_NODE) break;
     }
-    return hb_graph_finish(to, top, &top);
+    const hb_node copy = moved[node];
+    hb_release(from->context, moved);
+    return hb_graph_finish(to, copy, out);
 }
 
 hb_status hb_graph_extract(hb_context *context, const hb_graph *graph, hb_node node,
                            hb_graph **copy, hb_node *out)
 {
-    void *moved = NULL;
     HB_TRY(hb_graph_create(context, graph->dim, copy));
-    hb_status status = hb_allocate(context, (size_t)node + 1, sizeof(int), &moved);
-    if (status == HB_OK) status = hb_graph_copy_tables(context, graph, &(*copy)->tables);
-    if (status == HB_OK && graph->n_tables)
-        (*copy)->n_tables = (*copy)->table_capacity = graph->n_tables;
-    if (status == HB_OK) status = copy_nodes(graph, node, moved, *copy);
-    if (status == HB_OK) *out = ((int *)moved)[node];
-    hb_release(context, moved);
-    if (status != HB_OK) {
-        hb_graph_destroy(*copy);
-        *copy = NULL;
-    }
+    const hb_status status = hb_graph_copy(graph, node, 0, *copy, out);
+    if (status == HB_OK) return HB_OK;
+    hb_graph_destroy(*copy);
+    *copy = NULL;
     return status;
 }

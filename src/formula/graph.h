@@ -75,8 +75,7 @@ typedef struct hb_parameter {
     double value;
 } hb_parameter;
 
-/* Results of differentiation: (node, variable) -> node, open addressing, node + 1 so that 0 is
- * free. */
+/* Derivatives: (node, variable) -> node, open addressing, node + 1 so that 0 is free. */
 typedef struct hb_derivative_memo {
     int *slots; // (capacity, 3)
     size_t capacity, count;
@@ -99,10 +98,14 @@ struct hb_graph {
 
 double hb_sech2(double a); /* 4 e/(1+e)^2, e = exp(-2|a|): no overflow, right in the tails */
 int hb_operation_arity(hb_operation op); /* operands that are nodes */
+/* Their number, and the operands. */
+static inline int hb_graph_operands(const hb_graph_node *node, hb_node operand[3])
+{
+    operand[0] = node->a, operand[1] = node->b, operand[2] = node->c;
+    return hb_operation_arity(node->op);
+}
 double hb_operation_value(hb_operation op, double a, double b, double c);
 
-/* Makes room for one more item; *items is moved when it must grow. */
-hb_status hb_graph_grow(hb_context *context, void **items, int count, int *capacity, size_t size);
 /* The node with exactly these fields, found or made, without simplification. */
 hb_node hb_graph_intern(hb_graph *graph, hb_operation op, int a, int b, int c, double value);
 /* Ends a formula of builders: the status of the first failure, or HB_OK and the node. */
@@ -114,11 +117,17 @@ int hb_graph_find_variable(const hb_graph *graph, const char *name, size_t lengt
 hb_status hb_graph_has_only(const hb_graph *graph, hb_node node, int variable, int *yes);
 /* An index into the function list by name, -1 when it is none. */
 int hb_graph_find_function(const char *name, size_t length);
+/* Sets marks[top + 1] to 1 for all nodes below those that are marked; how many are then marked. */
+int hb_graph_mark(const hb_graph *graph, hb_node top, int *marks);
+/* The node, with its operands replaced by moved[operand]. */
+hb_graph_node hb_graph_moved(const hb_graph *graph, hb_node node, const int *moved);
+/* The node with all below it in another graph; x_k becomes x_(k + shift). */
+hb_status hb_graph_copy(const hb_graph *from, hb_node node, int shift, hb_graph *to, hb_node *out);
 /* A copy of `node` and of all below it in a new graph without parameters. */
 hb_status hb_graph_extract(hb_context *context, const hb_graph *graph, hb_node node,
                            hb_graph **copy, hb_node *out);
-/* out[n]: the nodes with x[dim] and t, nodes of `to`, in place of the variables (graph_substitute.c). `to` may be
- * `from`. */
+/* out[n]: the nodes with x[dim] and t, nodes of `to`, in place of the variables
+ * (graph_substitute.c). `to` may be `from`. */
 hb_status hb_graph_substitute(const hb_graph *from, int n, const hb_node *nodes, const hb_node *x,
                               hb_node t, hb_graph *to, hb_node *out);
 
@@ -130,6 +139,7 @@ hb_status hb_graph_copy_tables(hb_context *context, const hb_graph *graph,
 hb_node hb_build_log(hb_graph *graph, hb_node a); /* takes ln(c exp(y)) apart */
 hb_node hb_build_constant(hb_graph *graph, double value);
 hb_node hb_build_variable(hb_graph *graph, int variable);
+hb_node hb_build_scaled(hb_graph *graph, double factor, hb_node a);
 hb_node hb_build_unary(hb_graph *graph, hb_operation op, hb_node a);
 hb_node hb_build_negate(hb_graph *graph, hb_node a);
 hb_node hb_build_add(hb_graph *graph, hb_node a, hb_node b);

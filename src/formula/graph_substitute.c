@@ -1,38 +1,36 @@
 /* Formulas in other variables: each variable of a graph is replaced by a node of another one.
  *
- * Nodes are built anew, so numbers fold and equal parts are shared. Beyond the rules of simplify.c the logarithm
- * of what is made of exponentials alone is taken apart: ln(2 exp(y)^3) = ln 2 + 3 y. That is exact, and formulas
- * in ln x become what they are in y = ln x.
+ * Nodes are built anew, so numbers fold and equal parts are shared. Beyond the rules of simplify.c
+ * the logarithm of what is made of exponentials alone is taken apart: ln(2 exp(y)^3) = ln 2 + 3 y.
+ * That is exact, and formulas in ln x become what they are in y = ln x.
  * A number to reproduce: log(x)^2 with x = exp(y) is y^2. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "formula/graph.h"
 
-#include <string.h>
-
 enum { DEEPEST = 64 };
 
 /* ---- logarithms of exponentials ---- */
 
-static hb_node log_of(hb_graph *graph, hb_node node, int depth);
+static hb_node log_of_exponentials(hb_graph *graph, hb_node node, int depth);
 
 static hb_node log_of_two(hb_graph *graph, hb_node a, hb_node b, int quotient, int depth)
 {
-    const hb_node first = log_of(graph, a, depth + 1);
-    const hb_node second = first == HB_NO_NODE ? HB_NO_NODE : log_of(graph, b, depth + 1);
+    const hb_node first = log_of_exponentials(graph, a, depth + 1);
+    const hb_node second =
+        first == HB_NO_NODE ? HB_NO_NODE : log_of_exponentials(graph, b, depth + 1);
     if (second == HB_NO_NODE) return HB_NO_NODE;
     return quotient ? hb_build_subtract(graph, first, second) : hb_build_add(graph, first, second);
 }
 
 static hb_node times_log(hb_graph *graph, double factor, hb_node a, int depth)
 {
-    const hb_node inner = log_of(graph, a, depth + 1);
-    return inner == HB_NO_NODE ? inner
-                               : hb_build_multiply(graph, hb_build_constant(graph, factor), inner);
+    const hb_node inner = log_of_exponentials(graph, a, depth + 1);
+    return inner == HB_NO_NODE ? inner : hb_build_scaled(graph, factor, inner);
 }
 
 /* ln of a node that is made of exponentials and positive numbers alone; HB_NO_NODE: it is not. */
-static hb_node log_of(hb_graph *graph, hb_node node, int depth)
+static hb_node log_of_exponentials(hb_graph *graph, hb_node node, int depth)
 {
     const hb_graph_node p = graph->nodes[node]; /* a copy, since the array may move */
     double exponent;
@@ -56,14 +54,14 @@ static hb_node log_of(hb_graph *graph, hb_node node, int depth)
 hb_node hb_build_log(hb_graph *graph, hb_node a)
 {
     if (a == HB_NO_NODE) return a;
-    const hb_node known = log_of(graph, a, 0);
+    const hb_node known = log_of_exponentials(graph, a, 0);
     return known != HB_NO_NODE ? known : hb_build_unary(graph, HB_OP_LOG, a);
 }
 
 /* ---- substitution ---- */
 
-static hb_node build(const hb_graph *from, hb_graph *to, const hb_graph_node *p,
-                     const hb_node *moved, const hb_node *x, hb_node t)
+static hb_node substitute_node(const hb_graph *from, hb_graph *to, const hb_graph_node *p,
+                               const hb_node *moved, const hb_node *x, hb_node t)
 {
     switch (p->op) {
     case HB_OP_CONSTANT: return hb_build_constant(to, p->value);
@@ -78,38 +76,23 @@ static hb_node build(const hb_graph *from, hb_graph *to, const hb_graph_node *p,
     return hb_build_binary(to, p->op, moved[p->a], moved[p->b]);
 }
 
-static void mark_needed(const hb_graph *from, hb_node top, unsigned char *used)
-{
-    for (hb_node i = top; i >= 0; i--) {
-        const hb_graph_node *p = &from->nodes[i];
-        const int arity = used[i] ? hb_operation_arity(p->op) : 0;
-        if (arity > 0) used[p->a] = 1;
-        if (arity > 1) used[p->b] = 1;
-        if (arity > 2) used[p->c] = 1;
-    }
-}
-
 hb_status hb_graph_substitute(const hb_graph *from, int n, const hb_node *nodes, const hb_node *x,
                               hb_node t, hb_graph *to, hb_node *out)
 {
     hb_node top = 0;
     for (int k = 0; k < n; k++) top = nodes[k] > top ? nodes[k] : top;
-    hb_workspace work;
-    unsigned char *used;
-    hb_node *moved;
-    HB_TRY(HB_WORKSPACE(to->context, &work, HB_ARRAY(used, (size_t)top + 1),
-                        HB_ARRAY(moved, (size_t)top + 1)));
-    memset(used, 0, (size_t)top + 1);
-    for (int k = 0; k < n; k++) used[nodes[k]] = 1;
-    mark_needed(from, top, used);
+    hb_node *moved; // (top + 1): marks, then nodes of `to`
+    HB_TRY(HB_NEW_CLEARED(to->context, moved, (size_t)top + 1));
+    for (int k = 0; k < n; k++) moved[nodes[k]] = 1;
+    hb_graph_mark(from, top, moved);
     for (hb_node i = 0; i <= top; i++) {
-        if (!used[i]) continue;
+        if (!moved[i]) continue;
         const hb_graph_node p = from->nodes[i];
-        moved[i] = build(from, to, &p, moved, x, t);
+        moved[i] = substitute_node(from, to, &p, moved, x, t);
     }
     hb_node end = 0;
     const hb_status status = hb_graph_finish(to, end, &end);
     for (int k = 0; k < n && status == HB_OK; k++) out[k] = moved[nodes[k]];
-    hb_workspace_destroy(&work);
+    hb_release(to->context, moved);
     return status;
 }

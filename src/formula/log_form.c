@@ -1,11 +1,12 @@
 /* The logarithm of a formula, taken apart.
  *
- * A formula is written as c exp(s) prod_k f_k^(e_k), so that ln is ln|c| + s + sum e_k ln f_k. Products, quotients,
- * powers, roots, exp and cosh are taken apart:
- *     ln exp(a) = a     ln sqrt(a) = ln(a)/2     ln a^n = n ln|a|, n even     ln cosh a = |a| + ln(1 + e^(-2|a|)) - ln 2
+ * A formula is written as c exp(s) prod_k f_k^(e_k), so that ln is ln|c| + s + sum e_k ln f_k.
+ * Products, quotients, powers, roots, exp and cosh are taken apart:
+ *     ln exp(a) = a     ln sqrt(a) = ln(a)/2     ln a^n = n ln|a|, n even
+ *     ln cosh a = |a| + ln(1 + e^(-2|a|)) - ln 2
  *     ln(a + b) = m + ln(e^(ln a - m) + e^(ln b - m)), m = max(ln a, ln b), where both hold an exp
- * Factors that interval arithmetic shows to be nowhere negative stand alone; those that may be negative stay together in
- * one logarithm, as two negative ones are a positive product.
+ * Factors that interval arithmetic shows to be nowhere negative stand alone; those that may be
+ * negative stay together in one logarithm, as two negative ones are a positive product.
  * A number to reproduce: exp(-log(x)^2/2)/x becomes -log(x)^2/2 - log(x). */
 #include "formula/log_form.h"
 #include "base/context.h"
@@ -29,27 +30,9 @@ typedef struct factors {
     power item[MAX_FACTORS];
 } factors;
 
-static hb_node log_of(hb_graph *graph, hb_node node);
+static hb_node log_form_of(hb_graph *graph, hb_node node);
 
 /* ---- facts of a node ---- */
-
-hb_status hb_log_form_range(const hb_graph *graph, hb_node node, hb_interval *range)
-{
-    hb_range_tape *tape;
-    void *memory;
-    const size_t d = (size_t)graph->dim;
-    HB_TRY(hb_range_tape_create(graph->context, graph, 1, &node, &tape));
-    hb_status status =
-        hb_allocate(graph->context, d + hb_range_tape_size(tape), sizeof(hb_interval), &memory);
-    if (status == HB_OK) {
-        hb_interval *x = memory;
-        for (size_t i = 0; i < d; i++) x[i] = (hb_interval){-INFINITY, INFINITY};
-        hb_range_tape_run(tape, x, (hb_interval){0, INFINITY}, x + d, range);
-        hb_release(graph->context, memory);
-    }
-    hb_range_tape_destroy(graph->context, tape);
-    return status;
-}
 
 /* 1: nowhere negative. sqrt, whose end interval arithmetic rounds outward, is so by itself. */
 static int is_definite(hb_graph *graph, hb_node node)
@@ -76,7 +59,7 @@ static int is_definite(hb_graph *graph, hb_node node)
     case HB_OP_CONSTANT: return n.value >= 0;
     default: break;
     }
-    const hb_status status = hb_log_form_range(graph, node, &range);
+    const hb_status status = hb_graph_range(graph, node, &range);
     if (status != HB_OK && graph->status == HB_OK) graph->status = status;
     return status == HB_OK && range.low >= 0;
 }
@@ -93,14 +76,14 @@ static int has_exp(const hb_graph *graph, hb_node node)
     }
 }
 
-static int is_whole(double e)
+static int exponent_is_whole(double e)
 {
     return e == floor(e) && fabs(e) < 1e15;
 }
 
-static int is_even(double e)
+static int exponent_is_even(double e)
 {
-    return is_whole(e) && is_whole(0.5 * e);
+    return exponent_is_whole(e) && exponent_is_whole(0.5 * e);
 }
 
 /* ---- factors ---- */
@@ -113,80 +96,75 @@ static void add_factor(factors *f, hb_node node, double exponent)
         f->item[f->n++] = (power){node, exponent};
 }
 
-static hb_node scaled(hb_graph *graph, double factor, hb_node a)
+static void log_form_add(factors *f, double exponent, hb_node term)
 {
-    return hb_build_multiply(graph, hb_build_constant(graph, factor), a);
-}
-
-static void add_term(factors *f, double exponent, hb_node term)
-{
-    term = scaled(f->graph, exponent, term);
+    term = hb_build_scaled(f->graph, exponent, term);
     f->sum = f->sum == HB_NO_NODE ? term : hb_build_add(f->graph, f->sum, term);
 }
 
-static void collect(factors *f, hb_node node, double e);
+static void log_form_collect(factors *f, hb_node node, double e);
 
 static void collect_number(factors *f, double value, double e)
 {
-    if (value < 0 && !is_even(e)) f->sign = -f->sign;
-    f->log_constant += value < 0 && !is_whole(e) ? (double)NAN : e * log(fabs(value));
+    if (value < 0 && !exponent_is_even(e)) f->sign = -f->sign;
+    f->log_constant += value < 0 && !exponent_is_whole(e) ? (double)NAN : e * log(fabs(value));
 }
 
 /* a^b with a number b, to the power e. */
 static void collect_power(factors *f, hb_node node, hb_node a, double b, double e)
 {
-    if (!is_whole(b) && is_whole(b * e))
+    if (!exponent_is_whole(b) && exponent_is_whole(b * e))
         add_factor(f, node, e); // sqrt(x)^2 is nothing where x < 0
-    else if (is_even(b) && !is_whole(e))
-        collect(f, hb_build_unary(f->graph, HB_OP_ABS, a), b * e);
+    else if (exponent_is_even(b) && !exponent_is_whole(e))
+        log_form_collect(f, hb_build_unary(f->graph, HB_OP_ABS, a), b * e);
     else
-        collect(f, a, b * e);
+        log_form_collect(f, a, b * e);
 }
 
 static void collect_pair(factors *f, hb_node node, double e)
 {
     const hb_graph_node n = f->graph->nodes[node];
-    if (!is_whole(e) && !(is_definite(f->graph, n.a) && is_definite(f->graph, n.b))) {
+    if (!exponent_is_whole(e) && !(is_definite(f->graph, n.a) && is_definite(f->graph, n.b))) {
         add_factor(f, node, e);
         return;
     }
-    collect(f, n.a, e);
-    collect(f, n.b, n.op == HB_OP_DIVIDE ? -e : e);
+    log_form_collect(f, n.a, e);
+    log_form_collect(f, n.b, n.op == HB_OP_DIVIDE ? -e : e);
 }
 
 /* ln cosh a */
 static hb_node log_cosh(hb_graph *graph, hb_node a)
 {
     const hb_node size = hb_build_unary(graph, HB_OP_ABS, a);
-    const hb_node small = hb_build_unary(graph, HB_OP_EXP, scaled(graph, -2, size));
+    const hb_node small = hb_build_unary(graph, HB_OP_EXP, hb_build_scaled(graph, -2, size));
     const hb_node rest =
         hb_build_unary(graph, HB_OP_LOG, hb_build_add(graph, hb_build_constant(graph, 1), small));
     return hb_build_add(graph, hb_build_constant(graph, -log(2)), hb_build_add(graph, size, rest));
 }
 
-static void collect(factors *f, hb_node node, double e)
+static void log_form_collect(factors *f, hb_node node, double e)
 {
     if (node == HB_NO_NODE || f->graph->status != HB_OK) return;
     const hb_graph_node n = f->graph->nodes[node]; /* a copy, since the array may move */
     double number;
     switch (n.op) {
     case HB_OP_CONSTANT: collect_number(f, n.value, e); return;
-    case HB_OP_EXP: add_term(f, e, n.a); return;
-    case HB_OP_COSH: add_term(f, e, log_cosh(f->graph, n.a)); return;
+    case HB_OP_EXP: log_form_add(f, e, n.a); return;
+    case HB_OP_COSH: log_form_add(f, e, log_cosh(f->graph, n.a)); return;
     case HB_OP_MULTIPLY:
     case HB_OP_DIVIDE: collect_pair(f, node, e); return;
     case HB_OP_SQRT: collect_power(f, node, n.a, 0.5, e); return;
     case HB_OP_POWER: collect_power(f, node, n.a, n.b, e); return;
     case HB_OP_NEGATE:
-        if (!is_whole(e)) break;
-        if (!is_even(e)) f->sign = -f->sign;
-        collect(f, n.a, e);
+        if (!exponent_is_whole(e)) break;
+        if (!exponent_is_even(e)) f->sign = -f->sign;
+        log_form_collect(f, n.a, e);
         return;
     case HB_OP_POW:
         if (hb_graph_is_constant(f->graph, n.b, &number))
             collect_power(f, node, n.a, number, e);
         else
-            add_term(f, e, hb_build_multiply(f->graph, n.b, log_of(f->graph, n.a)));
+            log_form_add(f, e, hb_build_multiply(f->graph, n.b, log_form_of(f->graph, n.a)));
         return;
     default: break;
     }
@@ -212,14 +190,14 @@ static hb_node log_factor(hb_graph *graph, hb_node node)
     const int pair = n.op == HB_OP_ADD || n.op == HB_OP_MIN || n.op == HB_OP_MAX;
     if (pair && is_definite(graph, n.a) && is_definite(graph, n.b)) {
         if (n.op != HB_OP_ADD)
-            return hb_build_binary(graph, n.op, log_of(graph, n.a), log_of(graph, n.b));
+            return hb_build_binary(graph, n.op, log_form_of(graph, n.a), log_form_of(graph, n.b));
         if (has_exp(graph, n.a) && has_exp(graph, n.b))
-            return log_sum(graph, log_of(graph, n.a), log_of(graph, n.b));
+            return log_sum(graph, log_form_of(graph, n.a), log_form_of(graph, n.b));
     }
     return hb_build_unary(graph, HB_OP_LOG, node);
 }
 
-static hb_node raised(hb_graph *graph, hb_node node, double e)
+static hb_node log_form_raised(hb_graph *graph, hb_node node, double e)
 {
     return hb_build_pow(graph, node, hb_build_constant(graph, e));
 }
@@ -230,12 +208,13 @@ static hb_node log_group(factors *f, const int *member, int n)
     hb_graph *graph = f->graph;
     if (n == 0) return hb_build_constant(graph, f->sign > 0 ? 0 : (double)NAN);
     if (n == 1 && f->sign > 0)
-        return scaled(graph, f->item[member[0]].exponent,
-                      log_factor(graph, f->item[member[0]].node));
+        return hb_build_scaled(graph, f->item[member[0]].exponent,
+                               log_factor(graph, f->item[member[0]].node));
     hb_node product = hb_build_constant(graph, f->sign);
     for (int k = 0; k < n; k++)
         product = hb_build_multiply(
-            graph, product, raised(graph, f->item[member[k]].node, f->item[member[k]].exponent));
+            graph, product,
+            log_form_raised(graph, f->item[member[k]].node, f->item[member[k]].exponent));
     return hb_build_unary(graph, HB_OP_LOG, product);
 }
 
@@ -249,40 +228,39 @@ static hb_node log_factors(factors *f)
         hb_node node = f->item[k].node;
         const double e = f->item[k].exponent;
         const int definite = is_definite(graph, node);
-        if (is_whole(e) && !is_even(e) && !definite) {
+        if (exponent_is_whole(e) && !exponent_is_even(e) && !definite) {
             group[n_group++] = k;
             continue;
         }
-        if (is_even(e) && !definite) node = hb_build_unary(graph, HB_OP_ABS, node);
-        out = hb_build_add(graph, out, scaled(graph, e, log_factor(graph, node)));
+        if (exponent_is_even(e) && !definite) node = hb_build_unary(graph, HB_OP_ABS, node);
+        out = hb_build_add(graph, out, hb_build_scaled(graph, e, log_factor(graph, node)));
     }
     out = hb_build_add(graph, out, log_group(f, group, n_group));
     return hb_build_add(graph, out, hb_build_constant(graph, f->log_constant));
 }
 
-static hb_node log_of(hb_graph *graph, hb_node node)
+static hb_node log_form_of(hb_graph *graph, hb_node node)
 {
     if (node == HB_NO_NODE || graph->status != HB_OK) return HB_NO_NODE;
-    void *memory;
-    graph->status = hb_allocate(graph->context, 1, sizeof(factors), &memory);
+    factors *f;
+    graph->status = HB_NEW(graph->context, f, 1);
     if (graph->status != HB_OK) return HB_NO_NODE;
-    factors *f = memory;
     *f = (factors){.graph = graph, .sign = 1, .sum = HB_NO_NODE};
-    collect(f, node, 1);
+    log_form_collect(f, node, 1);
     const hb_node out = f->too_many ? hb_build_unary(graph, HB_OP_LOG, node) : log_factors(f);
-    hb_release(graph->context, memory);
+    hb_release(graph->context, f);
     return out;
 }
 
 hb_status hb_log_form(hb_graph *graph, hb_node node, hb_node *out)
 {
-    return hb_graph_finish(graph, log_of(graph, node), out);
+    return hb_graph_finish(graph, log_form_of(graph, node), out);
 }
 
 /* ---- factors by axis ---- */
 
 /* The only coordinate of a node, 0: none, -1: several. */
-static int axis_of(const hb_graph *graph, hb_node node)
+static int log_form_axis(const hb_graph *graph, hb_node node)
 {
     int axis = 0;
     for (int j = 1; j <= graph->dim; j++)
@@ -290,90 +268,56 @@ static int axis_of(const hb_graph *graph, hb_node node)
     return axis;
 }
 
-static void give(hb_graph *graph, hb_node *axis, int *whole, hb_node factor)
+static void axes_give(hb_graph *graph, hb_node *axis, int *whole, hb_node factor)
 {
     if (factor == HB_NO_NODE) return;
-    const int j = axis_of(graph, factor);
+    const int j = log_form_axis(graph, factor);
     *whole &= j >= 0;
     if (j >= 0) axis[j] = hb_build_multiply(graph, axis[j], factor);
 }
 
 /* exp(sign (a + b)) is a product. */
-static void give_exp(hb_graph *graph, hb_node *axis, int *whole, double factor, hb_node exponent)
+static void axes_give_exp(hb_graph *graph, hb_node *axis, int *whole, double factor,
+                          hb_node exponent)
 {
     if (exponent == HB_NO_NODE) return;
     const hb_graph_node n = graph->nodes[exponent];
     double number;
-    if (axis_of(graph, exponent) < 0) {
+    if (log_form_axis(graph, exponent) < 0) {
         if (n.op == HB_OP_ADD || n.op == HB_OP_SUBTRACT) {
-            give_exp(graph, axis, whole, factor, n.a);
-            give_exp(graph, axis, whole, n.op == HB_OP_ADD ? factor : -factor, n.b);
+            axes_give_exp(graph, axis, whole, factor, n.a);
+            axes_give_exp(graph, axis, whole, n.op == HB_OP_ADD ? factor : -factor, n.b);
             return;
         }
         if (n.op == HB_OP_NEGATE) {
-            give_exp(graph, axis, whole, -factor, n.a);
+            axes_give_exp(graph, axis, whole, -factor, n.a);
             return;
         }
         if (n.op == HB_OP_MULTIPLY && hb_graph_is_constant(graph, n.a, &number)) {
-            give_exp(graph, axis, whole, factor * number, n.b);
+            axes_give_exp(graph, axis, whole, factor * number, n.b);
             return;
         }
         if (n.op == HB_OP_DIVIDE && hb_graph_is_constant(graph, n.b, &number)) {
-            give_exp(graph, axis, whole, factor / number, n.a);
+            axes_give_exp(graph, axis, whole, factor / number, n.a);
             return;
         }
     }
-    give(graph, axis, whole, hb_build_unary(graph, HB_OP_EXP, scaled(graph, factor, exponent)));
+    axes_give(graph, axis, whole,
+              hb_build_unary(graph, HB_OP_EXP, hb_build_scaled(graph, factor, exponent)));
 }
 
 hb_status hb_log_form_axes(hb_graph *graph, hb_node node, hb_node *axis, int *whole)
 {
-    void *memory;
-    HB_TRY(hb_allocate(graph->context, 1, sizeof(factors), &memory));
-    factors *f = memory;
+    factors *f;
+    HB_TRY(HB_NEW(graph->context, f, 1));
     *f = (factors){.graph = graph, .sign = 1, .sum = HB_NO_NODE};
-    collect(f, node, 1);
+    log_form_collect(f, node, 1);
     *whole = !f->too_many;
     for (int j = 0; j <= graph->dim; j++) axis[j] = hb_build_constant(graph, 1);
     axis[0] = hb_build_constant(graph, f->sign);
-    if (f->sum != HB_NO_NODE) give_exp(graph, axis, whole, 1, f->sum);
+    if (f->sum != HB_NO_NODE) axes_give_exp(graph, axis, whole, 1, f->sum);
     for (int k = 0; k < f->n && *whole; k++)
-        give(graph, axis, whole, raised(graph, f->item[k].node, f->item[k].exponent));
-    hb_release(graph->context, memory);
+        axes_give(graph, axis, whole, log_form_raised(graph, f->item[k].node, f->item[k].exponent));
+    hb_release(graph->context, f);
     return hb_graph_finish(graph, node, &node);
-}
-
-/* ---- copies ---- */
-
-hb_status hb_log_form_copy(const hb_graph *from, hb_node node, int shift, hb_graph *to,
-                           hb_node *out)
-{
-    void *memory;
-    HB_TRY(hb_allocate(from->context, (size_t)node + 1, sizeof(int), &memory));
-    int *moved = memset(memory, 0, ((size_t)node + 1) * sizeof(int));
-    moved[node] = 1;
-    for (int i = node; i >= 0; i--) {
-        const hb_graph_node *n = &from->nodes[i];
-        const int arity = moved[i] ? hb_operation_arity(n->op) : 0;
-        if (arity > 0) moved[n->a] = 1;
-        if (arity > 1) moved[n->b] = 1;
-        if (arity > 2) moved[n->c] = 1;
-    }
-    for (int i = 0; i <= node; i++) {
-        if (!moved[i]) continue;
-        const hb_graph_node *n = &from->nodes[i];
-        const int arity = hb_operation_arity(n->op);
-        const int variable = n->op == HB_OP_VARIABLE && n->a > 0;
-        if (n->op == HB_OP_MAPPED) {
-            moved[i] = hb_build_mapped(to, from->tables[n->b], moved[n->a]);
-            continue;
-        }
-        moved[i] = hb_graph_intern(to, n->op, arity > 0 ? moved[n->a] : n->a + variable * shift,
-                                   arity > 1 ? moved[n->b] : n->b, arity > 2 ? moved[n->c] : n->c,
-                                   n->value);
-        if (moved[i] == HB_NO_NODE) break;
-    }
-    const hb_node copy = moved[node];
-    hb_release(from->context, memory);
-    return hb_graph_finish(to, copy, out);
 }

@@ -1,20 +1,15 @@
-/* formula/log_form.h: the logarithm of a formula, taken apart; copies of formulas between graphs. */
+/* formula/log_form.h: the logarithm of a formula, taken apart. */
 #ifndef HB_FORMULA_LOG_FORM_H
 #define HB_FORMULA_LOG_FORM_H
 
 #include "formula/graph.h"
 #include "formula/range_tape.h"
 
-/* ln of the node, in the same graph, without exp where there is one below: it neither overflows nor underflows where
- * the node does. Where the node is negative it has no value (NaN). */
+/* ln of the node, in the same graph, without exp where there is one below: it neither overflows
+ * nor underflows where the node does. Where the node is negative it has no value (NaN). */
 hb_status hb_log_form(hb_graph *graph, hb_node node, hb_node *out);
-/* All values of the node for any x, t >= 0. */
-hb_status hb_log_form_range(const hb_graph *graph, hb_node node, hb_interval *range);
-/* The node with all below it in another graph; x_k becomes x_(k + shift). */
-hb_status hb_log_form_copy(const hb_graph *from, hb_node node, int shift, hb_graph *to,
-                           hb_node *out);
-/* Factors of a node by axis: axis[j], 1 .. d, is a product of the factors that have x_j alone; axis[0] those without x,
- * *whole: 0 when one has several coordinates. */
+/* Factors of a node by axis: axis[j], 1 .. d, is a product of the factors that have x_j alone;
+ * axis[0] those without x, *whole: 0 when one has several coordinates. */
 hb_status hb_log_form_axes(hb_graph *graph, hb_node node, hb_node *axis, int *whole);
 
 #endif

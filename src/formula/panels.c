@@ -1,15 +1,16 @@
 /* Integrals of a function of one variable, and their inverse, by polynomials on adaptive panels.
  *
- * On a panel [a,b] the function h is sampled at the 17 Chebyshev points x_k = cos(k pi/16) and written
- * as a sum of c_k T_k (L. N. Trefethen, Approximation Theory and Approximation Practice, 2013, chapters
- * 3 and 4). When the last coefficients are not at rounding level the panel is cut in two. Then
+ * On a panel [a,b] the function h is sampled at the 17 Chebyshev points x_k = cos(k pi/16) and
+ * written as a sum of c_k T_k (L. N. Trefethen, Approximation Theory and Approximation Practice,
+ * 2013, chapters 3 and 4). When the last coefficients are not at rounding level the panel is cut in
+ * two. Then
  *     int_a^s h = (s - a) q(s),     q(s) = sum_j w_j h(a + (s-a) xi_j),
- * with a Gauss-Legendre rule that is exact for the polynomial: no difference of large numbers, so the
- * integral keeps its relative accuracy down to s -> a. The mean q is a polynomial of the same degree,
- * and its coefficients are a fixed matrix times those of h. The inverse is Newton's method kept inside a
- * bracket. A jump or a kink ends up in a panel of 2^-44 of the span, which is accepted as it is. Panels end at the
- * borders of narrow cells of features (features.c), which samples of wider panels would not see.
- * A number to reproduce: h = exp(-s)/2 on [0, 3] integrates to (1 - exp(-3))/2 with error below 1e-15. */
+ * by an exact Gauss-Legendre rule: relative accuracy down to s -> a. The coefficients of q are a
+ * fixed matrix times those of h. The inverse is Newton's method inside a bracket. A jump or kink
+ * ends in a panel of 2^-44 of the span. Panels end at the borders of narrow cells of features
+ * (features.c).
+ * A number to reproduce: h = exp(-s)/2 on [0, 3] integrates to (1 - exp(-3))/2, error below
+ * 1e-15. */
 #include "formula/panels.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
@@ -47,14 +48,14 @@ struct hb_panels {
     double x[NODES];             /* Chebyshev points, from -1 to 1 */
     double cosine[NODES][NODES]; /* cos(j k pi/DEGREE), with the weights of the sum */
     double mean[NODES][NODES];   /* q from c */
-    size_t n, capacity;
+    int n, capacity;
     panel *panel; // (n)
 };
 
 /* ---- one panel ------------------------------------------------------------------------------ */
 
 /* sum of c_k T_k(x), by Clenshaw's recursion */
-static double series(const double c[NODES], double x)
+static double chebyshev_sum(const double c[NODES], double x)
 {
     double b1 = 0, b2 = 0;
     for (int k = DEGREE; k >= 1; k--) {
@@ -72,16 +73,16 @@ static double place_in(const panel *p, double s)
 
 static double value_in(const panel *p, double s)
 {
-    return series(p->c, place_in(p, s));
+    return chebyshev_sum(p->c, place_in(p, s));
 }
 
 static double integral_in(const panel *p, double s)
 {
-    return (s - p->a) * series(p->q, place_in(p, s));
+    return (s - p->a) * chebyshev_sum(p->q, place_in(p, s));
 }
 
 /* c = matrix y, the matrix row by row */
-static void multiply(const double *matrix, const double y[NODES], double c[NODES])
+static void panels_multiply(const double *matrix, const double y[NODES], double c[NODES])
 {
     for (int k = 0; k < NODES; k++) {
         double sum = 0;
@@ -91,26 +92,29 @@ static void multiply(const double *matrix, const double y[NODES], double c[NODES
 }
 
 /* The last coefficients. A smooth function has them at rounding level on a narrow panel. */
-static double tail_of(const panel *p)
+static double panel_tail(const panel *p)
 {
     return fabs(p->c[DEGREE]) + fabs(p->c[DEGREE - 1]) + fabs(p->c[DEGREE - 2]);
 }
 
-/* What samples tell of a panel: the range of |y|, and what the rounding of s makes of the largest slope. */
+/* What samples tell of a panel: the range of 
+ * y
+ * , and the largest slope times the rounding of s. */
 typedef struct shown {
     double least, most, rounding;
 } shown;
 
 /* Resolved to rounding; or to the noise of the function itself, where a cut no longer helps. */
-static int is_resolved(const hb_panels *panels, const panel *p, const shown *y, double tail_before)
+static int panel_is_resolved(const hb_panels *panels, const panel *p, const shown *y,
+                             double tail_before)
 {
-    const double tail = tail_of(p), own = panels->settings.resolved;
+    const double tail = panel_tail(p), own = panels->settings.resolved;
     return tail <= (own > 0 ? own : RESOLVED) * y->most + 1e-15 * panels->settings.scale ||
            (tail <= NOISE * y->most && (tail > 0.7 * tail_before || tail <= y->rounding));
 }
 
 /* Samples [a,b]: coefficients, what they show, and the check that all is finite. */
-static hb_status sample(hb_context *context, const hb_panels *panels, panel *p, shown *out)
+static hb_status panels_sample(hb_context *context, const hb_panels *panels, panel *p, shown *out)
 {
     const hb_panels_settings *set = &panels->settings;
     double s[NODES], y[NODES];
@@ -128,18 +132,20 @@ static hb_status sample(hb_context *context, const hb_panels *panels, panel *p, 
         if (k > 0) out->rounding = fmax(out->rounding, fabs((y[k] - y[k - 1]) / (s[k] - s[k - 1])));
     }
     out->rounding *= 4 * DBL_EPSILON * fmax(fabs(p->a), fabs(p->b));
-    multiply(panels->cosine[0], y, p->c);
+    panels_multiply(panels->cosine[0], y, p->c);
     return HB_OK;
 }
 
-/* Wants h inside the panel to be nearly constant in factor, and resolved; else it has to be cut.
- * tail_before is the tail of the panel that this one was cut from, largest the largest value so far. */
-static hb_status judge(hb_context *context, const hb_panels *panels, const panel *p, const shown *y,
-                       double tail_before, double largest, double span, int *cut)
+/* Wants h on the panel to be nearly constant in factor, and resolved; else it has to be cut.
+ * tail_before: of the panel that this one was cut from; largest: the largest value so far. */
+static hb_status panels_judge(hb_context *context, const hb_panels *panels, const panel *p,
+                              const shown *y, double tail_before, double largest, double span,
+                              int *cut)
 {
     const hb_panels_settings *set = &panels->settings;
     const int steep = set->ratio > 0 && !(y->most <= set->ratio * y->least);
-    *cut = p->b - p->a > SMALLEST * span && (steep || !is_resolved(panels, p, y, tail_before));
+    *cut =
+        p->b - p->a > SMALLEST * span && (steep || !panel_is_resolved(panels, p, y, tail_before));
     const int jump = y->most <= JUMP * y->least && y->most > NOTHING * largest;
     HB_CHECK(context, *cut || !steep || jump, HB_ERROR_ARGUMENT,
              "%s reaches 0 or infinity near %s = %.10g; it must be positive and finite", set->name,
@@ -153,8 +159,8 @@ static hb_status judge(hb_context *context, const hb_panels *panels, const panel
 typedef hb_status (*panel_visit)(hb_context *context, const panel *p, void *user, int *stop);
 
 /* Goes from a to b (a < b) by panels as wide as the function allows. */
-static hb_status walk(hb_context *context, const hb_panels *panels, double a, double b,
-                      panel_visit visit, void *user)
+static hb_status panels_walk(hb_context *context, const hb_panels *panels, double a, double b,
+                             panel_visit visit, void *user)
 {
     const double span = b - a;
     double width = span / FIRST_PANELS, before = 0, largest = 0;
@@ -170,15 +176,15 @@ static hb_status walk(hb_context *context, const hb_panels *panels, double a, do
             width = fmin(width, span / FIRST_PANELS);
             p.b = a + 1.001 * width < b ? a + width : b;
             if (p.b > border) width = (p.b = border) - a;
-            HB_TRY(sample(context, panels, &p, &y));
-            tail = tail_of(&p);
-            HB_TRY(judge(context, panels, &p, &y, tail_before, largest, span, &cut));
+            HB_TRY(panels_sample(context, panels, &p, &y));
+            tail = panel_tail(&p);
+            HB_TRY(panels_judge(context, panels, &p, &y, tail_before, largest, span, &cut));
         }
         HB_CHECK(context, count < MAX_PANELS, HB_ERROR_NUMERICAL,
                  "%s is too rough between %s = %.10g and %.10g: %d panels do not resolve it",
                  panels->settings.name, panels->settings.variable, a, b, MAX_PANELS);
         largest = fmax(largest, y.most);
-        multiply(panels->mean[0], p.c, p.q);
+        panels_multiply(panels->mean[0], p.c, p.q);
         HB_TRY(visit(context, &p, user, &stop));
         before += integral_in(&p, p.b);
         a = p.b;
@@ -186,22 +192,14 @@ static hb_status walk(hb_context *context, const hb_panels *panels, double a, do
     return HB_OK;
 }
 
-static hb_status keep(hb_context *context, const panel *p, void *user, int *stop)
+static hb_status panels_keep(hb_context *context, const panel *p, void *user, int *stop)
 {
     (void)stop;
     hb_panels *own = user;
-    if (own->n == own->capacity) {
-        const size_t capacity = own->capacity ? 2 * own->capacity : 16;
-        void *memory;
-        HB_TRY(hb_allocate(context, capacity, sizeof(panel), &memory));
-        if (own->n) memcpy(memory, own->panel, own->n * sizeof(panel));
-        hb_release(context, own->panel);
-        own->panel = memory;
-        own->capacity = capacity;
-    }
+    HB_TRY(HB_GROW(context, own->panel, own->n, own->capacity));
     own->panel[own->n++] = *p;
     own->total = p->before + integral_in(p, p->b);
-    own->error += tail_of(p) * (p->b - p->a);
+    own->error += panel_tail(p) * (p->b - p->a);
     return HB_OK;
 }
 
@@ -231,8 +229,8 @@ static hb_status tabulate_means(hb_context *context, hb_panels *panels)
         unit[k] = 1;
         for (int i = 0; i < NODES; i++)
             for (int j = 0; j < GAUSS; j++)
-                mean[i] += weights[j] * series(unit, -1 + (x[i] + 1) * nodes[j]);
-        multiply(panels->cosine[0], mean, c);
+                mean[i] += weights[j] * chebyshev_sum(unit, -1 + (x[i] + 1) * nodes[j]);
+        panels_multiply(panels->cosine[0], mean, c);
         for (int i = 0; i < NODES; i++) panels->mean[i][k] = c[i];
     }
     return HB_OK;
@@ -242,15 +240,14 @@ hb_status hb_panels_create(hb_context *context, const hb_panels_settings *settin
                            double high, hb_panels **out)
 {
     *out = NULL;
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_panels), &memory));
-    hb_panels *panels = memset(memory, 0, sizeof *panels);
+    hb_panels *panels;
+    HB_TRY(HB_NEW_CLEARED(context, panels, 1));
     panels->settings = *settings;
     panels->low = low;
     panels->high = high;
     tabulate_cosines(panels);
     hb_status status = tabulate_means(context, panels);
-    if (status == HB_OK) status = walk(context, panels, low, high, keep, panels);
+    if (status == HB_OK) status = panels_walk(context, panels, low, high, panels_keep, panels);
     if (status != HB_OK) {
         hb_panels_destroy(context, panels);
         return status;
@@ -292,14 +289,14 @@ hb_status hb_panels_integral(hb_context *context, const hb_panels *panels, doubl
     if (s < panels->low || s > panels->high) {
         const int below = s < panels->low;
         double outside = 0;
-        HB_TRY(walk(context, panels, below ? s : panels->high, below ? panels->low : s, add_whole,
-                    &outside));
+        HB_TRY(panels_walk(context, panels, below ? s : panels->high, below ? panels->low : s,
+                           add_whole, &outside));
         *integral = below ? -outside : panels->total + outside;
         return HB_OK;
     }
-    size_t first = 0, last = panels->n; // panel[first].a <= s < panel[last].a
+    int first = 0, last = panels->n; // panel[first].a <= s < panel[last].a
     while (last - first > 1) {
-        const size_t middle = (first + last) / 2;
+        const int middle = (first + last) / 2;
         *(panels->panel[middle].a <= s ? &first : &last) = middle;
     }
     const panel *p = panels->panel + first;
@@ -331,7 +328,7 @@ typedef struct search {
     int found;
 } search;
 
-static hb_status seek(hb_context *context, const panel *p, void *user, int *stop)
+static hb_status panels_seek(hb_context *context, const panel *p, void *user, int *stop)
 {
     (void)context;
     search *wanted = user;
@@ -351,7 +348,7 @@ static hb_status inverse_beyond(hb_context *context, const hb_panels *panels, do
     while (!wanted.found) {
         HB_CHECK(context, isfinite(a + span), HB_ERROR_ARGUMENT,
                  "the integral of %s does not reach %g", panels->settings.name, value);
-        HB_TRY(walk(context, panels, a, a + span, seek, &wanted));
+        HB_TRY(panels_walk(context, panels, a, a + span, panels_seek, &wanted));
         a += span;
         span *= 2;
     }
@@ -362,9 +359,9 @@ static hb_status inverse_beyond(hb_context *context, const hb_panels *panels, do
 hb_status hb_panels_inverse(hb_context *context, const hb_panels *panels, double value, double *s)
 {
     if (value > panels->total) return inverse_beyond(context, panels, value, s);
-    size_t first = 0, last = panels->n;
+    int first = 0, last = panels->n;
     while (last - first > 1) {
-        const size_t middle = (first + last) / 2;
+        const int middle = (first + last) / 2;
         *(panels->panel[middle].before <= value ? &first : &last) = middle;
     }
     const panel *p = panels->panel + first;

@@ -1,5 +1,6 @@
-/* formula/panels.h: a function of one variable as polynomials on adaptive panels, its integral, and the
- * inverse of that integral. The time change and the densities on a line both live on this. */
+/* formula/panels.h: a function of one variable as polynomials on adaptive panels, its integral,
+ * and the inverse of that integral. The time change and the densities on a line both live on
+ * this. */
 #ifndef HB_FORMULA_PANELS_H
 #define HB_FORMULA_PANELS_H
 
@@ -20,15 +21,13 @@ typedef hb_status (*hb_line_function)(void *user, size_t n, const double *s, dou
 typedef struct hb_panels_settings {
     hb_line_function function;
     void *user;
-    double ratio; /* > 0: the function must be positive, and panels are cut until its values on one
-                     differ by at most this factor, so that the integral is right to 1e-13 relative
-                     from the start on */
+    double ratio; /* > 0: the function must be positive, and vary on a panel by this factor at most,
+                     so that the integral has 1e-13 relative accuracy everywhere */
     double scale; /* errors of 1e-15 times this are no reason to cut a panel */
     double resolved; /* last coefficients against the largest value of a panel; 0: 1e-13 */
     const char *name, *variable; /* "the noise g(t)", "t", for messages */
     const struct hb_features
-        *features; /* of the function, as long as the panels live; NULL: none are known. No panel
-                                           holds a border of a cell that is narrow against the span */
+        *features; /* of the function, narrow cells end panels; NULL: unknown */
 } hb_panels_settings;
 
 typedef struct hb_panels hb_panels;

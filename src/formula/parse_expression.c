@@ -6,12 +6,10 @@
  *     power    = primary [ ^ signed ]                so -x^2 = -(x^2), 2^3^2 = 2^(3^2), 2^-1 = 1/2
  *     primary  = number | name | function ( sum {, sum} ) | x [ whole ] | ( sum )
  *              | sum ( name , whole , whole , sum )
- *     whole    = whole numbers, d, indices, + - * and parentheses
- * The term of a sum( ) is read again for each value of its index, with the index standing for that
- * number; terms are added in pairs, pairs of pairs and so on, which rounds less than one after the
- * other and keeps the graph shallow. An index that is computed from i, j, k, l or m and lies outside
- * 1 .. d means the nearest end; a number, d, or an index alone must lie inside.
- *
+ *     whole    = integers, d, indices, + - * and parentheses
+ * The term of a sum( ) is read again for each value of its index; terms are added in pairs, pairs
+ * of pairs and so on. An index that is computed from i, j, k, l or m and lies outside 1 .. d means
+ * the nearest end.
  * Must reproduce: -2^2 = -4, 2^3^2 = 512, 8/4/2 = 1, sum(j,1,4,j^2) = 30. */
 #include "formula/parse_expression.h"
 #include "base/context.h"
@@ -36,22 +34,22 @@ static hb_status parse_whole(hb_parser *p, long *out);
 
 /* ---- characters ---- */
 
-static char peek(hb_parser *p)
+static char parse_peek(hb_parser *p)
 {
     while (isspace((unsigned char)p->text[p->at])) p->at++;
     return p->text[p->at];
 }
 
-static int accept(hb_parser *p, char c)
+static int parse_accept(hb_parser *p, char c)
 {
-    if (peek(p) != c) return 0;
+    if (parse_peek(p) != c) return 0;
     p->at++;
     return 1;
 }
 
-static hb_status expect(hb_parser *p, char c, const char *wanted)
+static hb_status parse_expect(hb_parser *p, char c, const char *wanted)
 {
-    return accept(p, c) ? HB_OK : hb_parser_unexpected(p, wanted);
+    return parse_accept(p, c) ? HB_OK : hb_parser_unexpected(p, wanted);
 }
 
 static size_t name_length(const char *text)
@@ -62,7 +60,7 @@ static size_t name_length(const char *text)
     return length;
 }
 
-static hb_status enter(hb_parser *p)
+static hb_status parse_enter(hb_parser *p)
 {
     if (p->depth < MAX_DEPTH) {
         p->depth++;
@@ -74,22 +72,22 @@ static hb_status enter(hb_parser *p)
 
 /* ---- numbers ---- */
 
-static size_t digits(const char *text)
+static size_t count_digits(const char *text)
 {
     return strspn(text, "0123456789");
 }
 
 static size_t number_length(const char *text)
 {
-    size_t length = digits(text), fraction = 0;
+    size_t length = count_digits(text), fraction = 0;
     if (text[length] == '.') {
-        fraction = digits(text + length + 1);
+        fraction = count_digits(text + length + 1);
         if (length + fraction == 0) return 0;
         length += 1 + fraction;
     }
     if (length && (text[length] == 'e' || text[length] == 'E')) {
         const size_t sign = text[length + 1] == '-' || text[length + 1] == '+';
-        const size_t exponent = digits(text + length + 1 + sign);
+        const size_t exponent = count_digits(text + length + 1 + sign);
         if (exponent) length += 1 + sign + exponent;
     }
     return length;
@@ -152,7 +150,7 @@ static hb_status parse_whole_name(hb_parser *p, size_t length, long *out)
 
 static hb_status parse_whole_number(hb_parser *p, long *out)
 {
-    const size_t place = p->at, length = digits(p->text + p->at);
+    const size_t place = p->at, length = count_digits(p->text + p->at);
     const char after = p->text[p->at + length];
     if (after == '.' || after == 'e' || after == 'E')
         return hb_parser_fail(p, place, "the index " HB_PLACE " is not an integer");
@@ -164,15 +162,15 @@ static hb_status parse_whole_number(hb_parser *p, long *out)
 
 static hb_status parse_whole_primary(hb_parser *p, long *out)
 {
-    HB_TRY(enter(p));
-    const char c = peek(p);
+    HB_TRY(parse_enter(p));
+    const char c = parse_peek(p);
     const size_t length = name_length(p->text + p->at);
-    if (accept(p, '-')) {
+    if (parse_accept(p, '-')) {
         HB_TRY(parse_whole_primary(p, out));
         *out = -*out;
-    } else if (accept(p, '(')) {
+    } else if (parse_accept(p, '(')) {
         HB_TRY(parse_whole(p, out));
-        HB_TRY(expect(p, ')', "+, -, * or ')'"));
+        HB_TRY(parse_expect(p, ')', "+, -, * or ')'"));
     } else if (isdigit((unsigned char)c)) {
         HB_TRY(parse_whole_number(p, out));
     } else if (length) {
@@ -187,7 +185,7 @@ static hb_status parse_whole_primary(hb_parser *p, long *out)
 static hb_status parse_whole_product(hb_parser *p, long *out)
 {
     HB_TRY(parse_whole_primary(p, out));
-    while (peek(p) == '*') {
+    while (parse_peek(p) == '*') {
         const size_t place = p->at++;
         long factor;
         HB_TRY(parse_whole_primary(p, &factor));
@@ -200,7 +198,7 @@ static hb_status parse_whole_product(hb_parser *p, long *out)
 static hb_status parse_whole(hb_parser *p, long *out)
 {
     HB_TRY(parse_whole_product(p, out));
-    while (peek(p) == '+' || peek(p) == '-') {
+    while (parse_peek(p) == '+' || parse_peek(p) == '-') {
         const size_t place = p->at++;
         long term;
         HB_TRY(parse_whole_product(p, &term));
@@ -212,7 +210,7 @@ static hb_status parse_whole(hb_parser *p, long *out)
 
 /* ---- names ---- */
 
-static hb_status built(hb_parser *p, hb_node node, hb_node *out)
+static hb_status parse_built(hb_parser *p, hb_node node, hb_node *out)
 {
     return hb_graph_finish(p->graph, node, out);
 }
@@ -232,10 +230,10 @@ static hb_status parse_element(hb_parser *p, hb_node *out)
     long index;
     p->at++;
     p->indexed = 0;
-    peek(p);
+    parse_peek(p);
     const size_t place = p->at;
     HB_TRY(parse_whole(p, &index));
-    HB_TRY(expect(p, ']', "+, -, * or ']'"));
+    HB_TRY(parse_expect(p, ']', "+, -, * or ']'"));
     const int neighbour = p->indexed && !is_alone(p, place);
     if ((index < 1 || index > dim) && !neighbour && !p->skips)
         return hb_parser_fail(p, place,
@@ -243,7 +241,7 @@ static hb_status parse_element(hb_parser *p, hb_node *out)
                               index, dim, dim);
     if (index < 1) index = 1;
     if (index > dim) index = dim;
-    return built(p, hb_build_variable(p->graph, (int)index), out);
+    return parse_built(p, hb_build_variable(p->graph, (int)index), out);
 }
 
 /* Sums in pairs: level k holds the sum of 2^k terms, or nothing. */
@@ -252,7 +250,7 @@ typedef struct pairs {
     int filled[TREE];
 } pairs;
 
-static void add_term(hb_graph *graph, pairs *s, hb_node term)
+static void pairs_add(hb_graph *graph, pairs *s, hb_node term)
 {
     int k = 0;
     for (; s->filled[k]; k++) {
@@ -263,7 +261,7 @@ static void add_term(hb_graph *graph, pairs *s, hb_node term)
     s->filled[k] = 1;
 }
 
-static hb_node total(hb_graph *graph, const pairs *s)
+static hb_node pairs_total(hb_graph *graph, const pairs *s)
 {
     hb_node sum = hb_build_constant(graph, 0);
     for (int k = 0; k < TREE; k++)
@@ -287,15 +285,15 @@ static hb_status parse_terms(hb_parser *p, hb_scope *index, long last, hb_node *
             return hb_parser_fail(p, start, "the sums have more than %d terms; shorten them",
                                   MAX_TERMS);
         HB_TRY(parse_sum(p, &term));
-        if (!empty) add_term(p->graph, &sum, term);
+        if (!empty) pairs_add(p->graph, &sum, term);
     } while (index->value++ < last);
     p->skips -= empty;
-    return built(p, total(p->graph, &sum), out);
+    return parse_built(p, pairs_total(p->graph, &sum), out);
 }
 
 static hb_status parse_index_name(hb_parser *p, hb_scope *index)
 {
-    peek(p);
+    parse_peek(p);
     const char *name = p->text + p->at;
     if (name_length(name) != 1 || !strchr("ijklm", *name))
         return hb_parser_unexpected(p, "the name of the sum's index: i, j, k, l or m");
@@ -313,18 +311,18 @@ static hb_status parse_indexed_sum(hb_parser *p, hb_node *out)
     static const char form[] = "',': a sum is written sum(j, first, last, term)";
     hb_scope index = {0, 0};
     long last;
-    HB_TRY(expect(p, '(', "'(': a sum is written sum(j, first, last, term)"));
+    HB_TRY(parse_expect(p, '(', "'(': a sum is written sum(j, first, last, term)"));
     HB_TRY(parse_index_name(p, &index));
-    HB_TRY(expect(p, ',', form));
+    HB_TRY(parse_expect(p, ',', form));
     HB_TRY(parse_whole(p, &index.value));
-    HB_TRY(expect(p, ',', form));
+    HB_TRY(parse_expect(p, ',', form));
     HB_TRY(parse_whole(p, &last));
-    HB_TRY(expect(p, ',', form));
+    HB_TRY(parse_expect(p, ',', form));
     p->scope[p->n_scope] = index;
     p->n_scope++;
     HB_TRY(parse_terms(p, &p->scope[p->n_scope - 1], last, out));
     p->n_scope--;
-    return expect(p, ')', "an operator or ')': a sum is written sum(j, first, last, term)");
+    return parse_expect(p, ')', "an operator or ')': a sum is written sum(j, first, last, term)");
 }
 
 /* function(argument, ...), after the name that begins at `place`. */
@@ -334,24 +332,24 @@ static hb_status parse_call(hb_parser *p, int function, size_t place, hb_node *o
     const int arity = hb_operation_arity(op), shown = (int)name_length(p->text + place);
     hb_node argument[2];
     int count = 0;
-    HB_TRY(expect(p, '(', "'(' after the name of a function"));
-    if (peek(p) != ')') {
+    HB_TRY(parse_expect(p, '(', "'(' after the name of a function"));
+    if (parse_peek(p) != ')') {
         do {
             hb_node node;
             HB_TRY(parse_sum(p, &node));
             if (count < 2) argument[count] = node;
             count++;
-        } while (accept(p, ','));
-        HB_TRY(expect(p, ')', "an operator, ',' or ')'"));
+        } while (parse_accept(p, ','));
+        HB_TRY(parse_expect(p, ')', "an operator, ',' or ')'"));
     }
     if (count != arity)
         return hb_parser_fail(p, place, "%.*s " HB_PLACE " takes %d argument%s, not %d", shown,
                               p->text + place, arity, arity == 1 ? "" : "s", count);
     /* cppcheck-suppress uninitvar: count == arity of them are set */
-    return built(p,
-                 arity == 1 ? hb_build_unary(p->graph, op, argument[0])
-                            : hb_build_binary(p->graph, op, argument[0], argument[1]),
-                 out);
+    return parse_built(p,
+                       arity == 1 ? hb_build_unary(p->graph, op, argument[0])
+                                  : hb_build_binary(p->graph, op, argument[0], argument[1]),
+                       out);
 }
 
 static hb_status parse_name(hb_parser *p, size_t length, hb_node *out)
@@ -363,16 +361,16 @@ static hb_status parse_name(hb_parser *p, size_t length, hb_node *out)
     const hb_scope *index = find_index(p, name, length);
     const hb_parameter *parameter = hb_graph_find_parameter(p->graph, name, length);
     p->at += length;
-    if (length == 1 && *name == 'x' && peek(p) == '[') return parse_element(p, out);
+    if (length == 1 && *name == 'x' && parse_peek(p) == '[') return parse_element(p, out);
     if (length == 3 && memcmp(name, "sum", 3) == 0) return parse_indexed_sum(p, out);
     if (function >= 0) return parse_call(p, function, place, out);
-    if (index) return built(p, hb_build_constant(p->graph, (double)index->value), out);
-    if (variable >= 0) return built(p, hb_build_variable(p->graph, variable), out);
-    if (parameter) return built(p, hb_build_constant(p->graph, parameter->value), out);
+    if (index) return parse_built(p, hb_build_constant(p->graph, (double)index->value), out);
+    if (variable >= 0) return parse_built(p, hb_build_variable(p->graph, variable), out);
+    if (parameter) return parse_built(p, hb_build_constant(p->graph, parameter->value), out);
     if (length == 1 && *name == 'd')
-        return built(p, hb_build_constant(p->graph, p->graph->dim), out);
+        return parse_built(p, hb_build_constant(p->graph, p->graph->dim), out);
     if (length == 2 && memcmp(name, "pi", 2) == 0)
-        return built(p, hb_build_constant(p->graph, M_PI), out);
+        return parse_built(p, hb_build_constant(p->graph, M_PI), out);
     return hb_parser_unknown(p, place, length);
 }
 
@@ -380,34 +378,34 @@ static hb_status parse_name(hb_parser *p, size_t length, hb_node *out)
 
 static hb_status parse_primary(hb_parser *p, hb_node *out)
 {
-    peek(p);
+    parse_peek(p);
     const size_t length = number_length(p->text + p->at);
     const size_t letters = name_length(p->text + p->at);
     if (length) {
         double value;
         HB_TRY(parse_number(p, length, &value));
-        return built(p, hb_build_constant(p->graph, value), out);
+        return parse_built(p, hb_build_constant(p->graph, value), out);
     }
     if (letters) return parse_name(p, letters, out);
-    if (!accept(p, '(')) return hb_parser_unexpected(p, operand);
+    if (!parse_accept(p, '(')) return hb_parser_unexpected(p, operand);
     HB_TRY(parse_sum(p, out));
-    return expect(p, ')', "an operator or ')'");
+    return parse_expect(p, ')', "an operator or ')'");
 }
 
 static hb_status parse_signed(hb_parser *p, hb_node *out)
 {
-    HB_TRY(enter(p));
-    if (accept(p, '-')) {
+    HB_TRY(parse_enter(p));
+    if (parse_accept(p, '-')) {
         HB_TRY(parse_signed(p, out));
-        HB_TRY(built(p, hb_build_negate(p->graph, *out), out));
-    } else if (accept(p, '+')) {
+        HB_TRY(parse_built(p, hb_build_negate(p->graph, *out), out));
+    } else if (parse_accept(p, '+')) {
         HB_TRY(parse_signed(p, out));
     } else {
         HB_TRY(parse_primary(p, out));
-        if (accept(p, '^')) {
+        if (parse_accept(p, '^')) {
             hb_node exponent;
             HB_TRY(parse_signed(p, &exponent));
-            HB_TRY(built(p, hb_build_pow(p->graph, *out, exponent), out));
+            HB_TRY(parse_built(p, hb_build_pow(p->graph, *out, exponent), out));
         }
     }
     p->depth--;
@@ -417,12 +415,12 @@ static hb_status parse_signed(hb_parser *p, hb_node *out)
 static hb_status parse_product(hb_parser *p, hb_node *out)
 {
     HB_TRY(parse_signed(p, out));
-    while (peek(p) == '*' || peek(p) == '/') {
+    while (parse_peek(p) == '*' || parse_peek(p) == '/') {
         const hb_operation op = p->text[p->at] == '*' ? HB_OP_MULTIPLY : HB_OP_DIVIDE;
         hb_node factor;
         p->at++;
         HB_TRY(parse_signed(p, &factor));
-        HB_TRY(built(p, hb_build_binary(p->graph, op, *out, factor), out));
+        HB_TRY(parse_built(p, hb_build_binary(p->graph, op, *out, factor), out));
     }
     return HB_OK;
 }
@@ -430,12 +428,12 @@ static hb_status parse_product(hb_parser *p, hb_node *out)
 static hb_status parse_sum(hb_parser *p, hb_node *out)
 {
     HB_TRY(parse_product(p, out));
-    while (peek(p) == '+' || peek(p) == '-') {
+    while (parse_peek(p) == '+' || parse_peek(p) == '-') {
         const hb_operation op = p->text[p->at] == '+' ? HB_OP_ADD : HB_OP_SUBTRACT;
         hb_node term;
         p->at++;
         HB_TRY(parse_product(p, &term));
-        HB_TRY(built(p, hb_build_binary(p->graph, op, *out, term), out));
+        HB_TRY(parse_built(p, hb_build_binary(p->graph, op, *out, term), out));
     }
     return HB_OK;
 }
@@ -446,14 +444,15 @@ hb_status hb_graph_parse(hb_graph *graph, const char *text, const char *what, in
     HB_CHECK(graph->context, text != NULL, HB_ERROR_ARGUMENT, "%.60s: there is no text", what);
     hb_parser p = {.graph = graph, .text = text, .what = what};
     if (index) p.scope[p.n_scope++] = (hb_scope){'i', index};
-    if (!peek(&p)) return hb_parser_fail(&p, p.at, "the expression is empty; expected %s", operand);
+    if (!parse_peek(&p))
+        return hb_parser_fail(&p, p.at, "the expression is empty; expected %s", operand);
     HB_TRY(parse_sum(&p, out));
-    return peek(&p) ? hb_parser_unexpected(&p, "an operator (+ - * / ^) or the end") : HB_OK;
+    return parse_peek(&p) ? hb_parser_unexpected(&p, "an operator (+ - * / ^) or the end") : HB_OK;
 }
 
 /* ---- lists ---- */
 
-static const char *skip_blanks(const char *text)
+static const char *parse_skip_blanks(const char *text)
 {
     while (isspace((unsigned char)*text)) text++;
     return text;
@@ -461,7 +460,7 @@ static const char *skip_blanks(const char *text)
 
 hb_status hb_graph_split(hb_context *context, const char *text, int *count, char **pieces)
 {
-    HB_TRY(hb_copy_string(context, skip_blanks(text), pieces));
+    HB_TRY(hb_copy_string(context, parse_skip_blanks(text), pieces));
     char *to = *pieces;
     int depth = 0;
     *count = 1;
@@ -469,7 +468,7 @@ hb_status hb_graph_split(hb_context *context, const char *text, int *count, char
         const char c = *from++;
         depth += (c == '(' || c == '[') - (c == ')' || c == ']');
         if (c == ',' && depth <= 0) {
-            from = skip_blanks(from);
+            from = parse_skip_blanks(from);
             *to++ = 0;
             ++*count;
         } else {

@@ -19,8 +19,7 @@ typedef struct hb_parser {
     long terms;  /* of all sums so far */
     int indexed; /* the last whole number has one of i j k l m */
     int skips;   /* sums around this place that are empty: what is read there is not used */
-    hb_scope
-        scope[HB_MAX_SUMS + 1]; /* indices that have a value: `i` of the caller, those of sums */
+    hb_scope scope[HB_MAX_SUMS + 1]; /* indices with a value: `i` of the caller, those of sums */
     int n_scope;
 } hb_parser;
 
@@ -29,8 +28,7 @@ typedef struct hb_parser {
 #define HB_PLACE "\x01"
 hb_status hb_parser_fail(const hb_parser *parser, size_t place, const char *format, ...)
     HB_PRINTF(3, 4);
-/* The message for a place where `wanted` was expected: names what stands there, and helps with
- * signs that other languages use. */
+/* The message for a place where `wanted` was expected; knows signs of other languages. */
 hb_status hb_parser_unexpected(const hb_parser *parser, const char *wanted);
 /* The message for a name that nobody knows. */
 hb_status hb_parser_unknown(const hb_parser *parser, size_t place, size_t length);

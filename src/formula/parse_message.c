@@ -66,7 +66,7 @@ hb_status hb_parser_fail(const hb_parser *parser, size_t place, const char *form
 /* ---- hints ---- */
 
 /* Signs that people type or paste, and what this language wants. */
-static const char *hint_for(const char *at)
+static const char *hint_for_sign(const char *at)
 {
     static const struct {
         const char *sign, *hint;
@@ -86,7 +86,7 @@ static const char *hint_for(const char *at)
 }
 
 /* What stands at the place, in quotes: a name, a number, or one character. */
-static void describe(const char *at, char *out, size_t size)
+static void describe_place(const char *at, char *out, size_t size)
 {
     if (!*at) {
         snprintf(out, size, "the expression ends");
@@ -103,11 +103,12 @@ static void describe(const char *at, char *out, size_t size)
 
 hb_status hb_parser_unexpected(const hb_parser *parser, const char *wanted)
 {
-    const char *at = parser->text + parser->at, *hint = hint_for(at);
-    if (parser->at > 0 && *at == '*' && !hint) hint = hint_for(at - 1); /* the second * of a pair */
+    const char *at = parser->text + parser->at, *hint = hint_for_sign(at);
+    if (parser->at > 0 && *at == '*' && !hint)
+        hint = hint_for_sign(at - 1); /* the second * of a pair */
     const size_t place = parser->at - (hint && *at == '*' && at[1] != '*');
     char found[40];
-    describe(parser->text + place, found, sizeof found);
+    describe_place(parser->text + place, found, sizeof found);
     if (hint) return hb_parser_fail(parser, place, "%s " HB_PLACE "; %s", found, hint);
     return hb_parser_fail(parser, place, "%s " HB_PLACE "; expected %s", found, wanted);
 }
@@ -133,8 +134,8 @@ static int edit_distance(const char *a, size_t m, const char *b, size_t n)
     return row[n];
 }
 
-static void consider(const char *name, size_t length, const char *known, int *best,
-                     const char **nearest)
+static void consider_name(const char *name, size_t length, const char *known, int *best,
+                          const char **nearest)
 {
     const int distance = edit_distance(name, length, known, strlen(known));
     if (distance >= *best) return;
@@ -154,9 +155,9 @@ static const char *nearest_name(const hb_graph *graph, const char *name, size_t 
     const char *nearest = NULL;
     int best = length < 3 ? 2 : (int)length / 3 + 2;
     for (int i = 0; i < graph->n_parameters; i++)
-        consider(name, length, graph->parameters[i].name, &best, &nearest);
+        consider_name(name, length, graph->parameters[i].name, &best, &nearest);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        consider(name, length, words[i], &best, &nearest);
+        consider_name(name, length, words[i], &best, &nearest);
     return nearest;
 }
 

@@ -1,17 +1,11 @@
 /* Programs: nodes turned into instructions, run over blocks of points.
  *
- * The nodes below the outputs are put in an order in which operands come first, output by output,
- * so that what belongs together stays together. Each node becomes one instruction, and its register
- * is free again after its last use: the registers of a block then fit the core's first cache (the
- * block is the longer, the fewer registers there are). Powers are products: a^n = (a^(n/2))^2 for
- * even n, a^(n-1) a for odd n, 1/a^|n| for n < 0.
- *
- * What does not depend on x (numbers, t, sin(t), ...) is a scalar: it is computed once per run. Where
- * t occurs a second program is made, for points that have a time each: there t is a column, and
- * only numbers are scalars.
- *
- * A product that only one sum or difference uses is part of that instruction (rounded as before).
- *
+ * Operands come first, output by output. Each node becomes one instruction, and its register is
+ * free again after its last use, so that the registers of a block fit the core's first cache.
+ * Powers are products: a^n = (a^(n/2))^2 for even n, a^(n-1) a for odd n, 1/a^|n| for n < 0. A
+ * product that only one sum or difference uses is part of that instruction (rounded as before).
+ * What does not depend on x (numbers, t, sin(t), ...) is a scalar, computed once per run. Where t
+ * occurs a second program is made, for points that have a time each: there t is a column.
  * Must reproduce: x - x^3 is a load, x^2 = x x, x - x^2 x and a store, in two registers. */
 #include "base/context.h"
 #include "base/memory.h"
@@ -23,8 +17,7 @@ enum { LONGEST_BLOCK = 256, SHORTEST_BLOCK = 16 };
 
 /* ---- the order of nodes ---- */
 
-/* A compiler's working data; arrays per node are as long as the graph may grow while powers are
- * split. */
+/* A compiler's working data; arrays per node grow with the graph while powers are split. */
 typedef struct compiler {
     hb_graph *graph;
     hb_program *program;
@@ -37,41 +30,33 @@ typedef struct compiler {
     int time_is_column;
 } compiler;
 
-static hb_status push(compiler *c, hb_node node)
+static hb_status program_push(compiler *c, hb_node node)
 {
-    void *items = c->stack;
-    hb_status status =
-        hb_graph_grow(c->graph->context, &items, c->n_stack, &c->stack_capacity, sizeof(hb_node));
-    c->stack = items;
-    if (status == HB_OK) c->stack[c->n_stack++] = node;
-    return status;
+    HB_TRY(HB_GROW(c->graph->context, c->stack, c->n_stack, c->stack_capacity));
+    c->stack[c->n_stack++] = node;
+    return HB_OK;
 }
 
 /* places[] for all nodes there are now; new ones have none. */
 static hb_status cover_nodes(compiler *c)
 {
     if (c->n_places >= c->graph->count) return HB_OK;
-    const int larger = 2 * c->graph->count;
-    void *memory;
-    HB_TRY(hb_allocate(c->graph->context, (size_t)larger, sizeof(int), &memory));
-    memset(memory, 0, (size_t)larger * sizeof(int));
-    if (c->n_places) memcpy(memory, c->place, (size_t)c->n_places * sizeof(int));
+    int *place;
+    HB_TRY(HB_NEW_CLEARED(c->graph->context, place, 2 * (size_t)c->graph->count));
+    if (c->n_places) memcpy(place, c->place, (size_t)c->n_places * sizeof(int));
     hb_release(c->graph->context, c->place);
-    c->place = memory;
-    c->n_places = larger;
+    c->place = place;
+    c->n_places = 2 * c->graph->count;
     return HB_OK;
 }
 
 /* What evaluates a node: its own operation, or for a power a product or a quotient. */
-static hb_status lower(hb_graph *graph, hb_node node, hb_operation *op, int *arity,
-                       hb_node operand[3])
+static hb_status program_lower(hb_graph *graph, hb_node node, hb_operation *op, int *arity,
+                               hb_node operand[3])
 {
     const hb_graph_node p = graph->nodes[node];
     *op = p.op;
-    *arity = hb_operation_arity(p.op);
-    operand[0] = p.a;
-    operand[1] = p.b;
-    operand[2] = p.c;
+    *arity = hb_graph_operands(&p, operand);
     if (p.op != HB_OP_POWER) return HB_OK;
     *arity = 2;
     *op = p.b < 0 ? HB_OP_DIVIDE : HB_OP_MULTIPLY;
@@ -88,40 +73,34 @@ static hb_status lower(hb_graph *graph, hb_node node, hb_operation *op, int *ari
 
 /* ---- instructions ---- */
 
-static hb_status append(hb_program *program, int once, hb_instruction in)
+static hb_status program_append(hb_program *program, int once, hb_instruction in)
 {
     hb_instruction **list = once ? &program->once : &program->code;
     int *count = once ? &program->n_once : &program->n_code;
-    void *items = *list;
-    hb_status status =
-        hb_graph_grow(program->context, &items, *count,
-                      once ? &program->once_capacity : &program->code_capacity, sizeof in);
-    *list = items;
-    if (status == HB_OK) (*list)[(*count)++] = in;
-    return status;
+    int *capacity = once ? &program->once_capacity : &program->code_capacity;
+    HB_TRY(HB_GROW(program->context, *list, *count, *capacity));
+    (*list)[(*count)++] = in;
+    return HB_OK;
 }
 
 static hb_status new_scalar(compiler *c, double value, int *place)
 {
     hb_program *program = c->program;
-    void *items = program->scalars;
-    hb_status status = hb_graph_grow(program->context, &items, program->n_scalars,
-                                     &c->scalar_capacity, sizeof(double));
-    program->scalars = items;
-    if (status != HB_OK) return status;
+    HB_TRY(HB_GROW(program->context, program->scalars, program->n_scalars, c->scalar_capacity));
     program->scalars[program->n_scalars] = value;
     *place = -1 - program->n_scalars++;
     return HB_OK;
 }
 
 /* Operands as instructions have them: value v >= 0, scalar s as -1-s. */
-static int reference(const compiler *c, hb_node node)
+static int program_reference(const compiler *c, hb_node node)
 {
     const int place = c->place[node];
     return place > 0 ? place - 1 : place;
 }
 
-static hb_status emit(compiler *c, hb_node node, hb_operation op, int arity, const hb_node *operand)
+static hb_status program_emit(compiler *c, hb_node node, hb_operation op, int arity,
+                              const hb_node *operand)
 {
     const hb_graph_node *p = &c->graph->nodes[node];
     const int is_scalar = c->time_is_column ? p->depends == 0 : p->depends >> 1 == 0;
@@ -136,16 +115,16 @@ static hb_status emit(compiler *c, hb_node node, hb_operation op, int arity, con
         c->program->time = -1 - place;
         return HB_OK;
     }
-    hb_instruction in = {.op = (int)op, .out = reference(c, node), .a = p->a};
+    hb_instruction in = {.op = (int)op, .out = program_reference(c, node), .a = p->a};
     if (op == HB_OP_MAPPED) in.b = p->b;
-    if (arity > 0) in.a = reference(c, operand[0]);
-    if (arity > 1) in.b = reference(c, operand[1]);
-    if (arity > 2) in.c = reference(c, operand[2]);
-    return append(c->program, place < 0, in);
+    if (arity > 0) in.a = program_reference(c, operand[0]);
+    if (arity > 1) in.b = program_reference(c, operand[1]);
+    if (arity > 2) in.c = program_reference(c, operand[2]);
+    return program_append(c->program, place < 0, in);
 }
 
 /* Emits the node on top of the stack, or pushes the operands that it waits for. */
-static hb_status step(compiler *c)
+static hb_status program_step(compiler *c)
 {
     const hb_node node = c->stack[c->n_stack - 1];
     hb_operation op;
@@ -155,23 +134,23 @@ static hb_status step(compiler *c)
         c->n_stack--;
         return HB_OK;
     }
-    HB_TRY(lower(c->graph, node, &op, &arity, operand));
+    HB_TRY(program_lower(c->graph, node, &op, &arity, operand));
     HB_TRY(cover_nodes(c));
     const int before = c->n_stack;
     for (int i = arity - 1; i >= 0; i--)
-        if (!c->place[operand[i]]) HB_TRY(push(c, operand[i]));
+        if (!c->place[operand[i]]) HB_TRY(program_push(c, operand[i]));
     if (c->n_stack > before) return HB_OK;
     c->n_stack--;
-    return emit(c, node, op, arity, operand);
+    return program_emit(c, node, op, arity, operand);
 }
 
 static hb_status emit_output(compiler *c, hb_node node, int column)
 {
     HB_TRY(cover_nodes(c));
-    HB_TRY(push(c, node));
-    while (c->n_stack) HB_TRY(step(c));
-    hb_instruction store = {HB_PROGRAM_STORE, column, reference(c, node), 0, 0};
-    return append(c->program, 0, store);
+    HB_TRY(program_push(c, node));
+    while (c->n_stack) HB_TRY(program_step(c));
+    hb_instruction store = {HB_PROGRAM_STORE, column, program_reference(c, node), 0, 0};
+    return program_append(c->program, 0, store);
 }
 
 int hb_instruction_operands(const hb_instruction *in)
@@ -208,9 +187,8 @@ static hb_instruction *lone_product(hb_program *program, const int *uses, const 
     return product->op == HB_OP_MULTIPLY ? product : NULL;
 }
 
-/* a b + c, a b - c and c - a b become one instruction each; the factor that may be a number is a.
- * */
-static void fuse(hb_program *program, const int *uses, const int *maker)
+/* a b + c, a b - c and c - a b become one instruction each; the factor that may be scalar is a. */
+static void program_fuse(hb_program *program, const int *uses, const int *maker)
 {
     for (int i = 0; i < program->n_code; i++) {
         hb_instruction *in = &program->code[i];
@@ -281,7 +259,7 @@ static hb_status allocate_registers(compiler *c)
                         HB_ARRAY(unused, n)));
     memset(last, 0, n * sizeof(int));
     count_uses(program, last, registers);
-    fuse(program, last, registers);
+    program_fuse(program, last, registers);
     find_last_uses(program, last);
     assign_registers(program, last, registers, unused);
     hb_workspace_destroy(&work);
@@ -295,26 +273,25 @@ static hb_status allocate_registers(compiler *c)
 
 /* ---- compile ---- */
 
-static hb_status compile(compiler *c, int n_outputs, const hb_node *nodes)
+static hb_status program_compile(compiler *c, int n_outputs, const hb_node *nodes)
 {
     for (int i = 0; i < n_outputs; i++) HB_TRY(emit_output(c, nodes[i], i));
     return allocate_registers(c);
 }
 
-static hb_status create(hb_graph *graph, int n_outputs, const hb_node *nodes, int time_is_column,
-                        hb_program **out)
+static hb_status program_create(hb_graph *graph, int n_outputs, const hb_node *nodes,
+                                int time_is_column, hb_program **out)
 {
-    void *memory;
+    hb_program *program;
     *out = NULL;
-    HB_TRY(hb_allocate(graph->context, 1, sizeof(hb_program), &memory));
-    hb_program *program = memset(memory, 0, sizeof(hb_program));
+    HB_TRY(HB_NEW_CLEARED(graph->context, program, 1));
     program->context = graph->context;
     program->dim = graph->dim;
     program->n_outputs = n_outputs;
     program->time = -1;
     compiler c = {.graph = graph, .program = program, .time_is_column = time_is_column};
     hb_status status = hb_graph_copy_tables(graph->context, graph, &program->tables);
-    if (status == HB_OK) status = compile(&c, n_outputs, nodes);
+    if (status == HB_OK) status = program_compile(&c, n_outputs, nodes);
     hb_release(graph->context, c.place);
     hb_release(graph->context, c.stack);
     if (status == HB_OK)
@@ -326,9 +303,9 @@ static hb_status create(hb_graph *graph, int n_outputs, const hb_node *nodes, in
 
 hb_status hb_program_compile(hb_graph *graph, int n_outputs, const hb_node *nodes, hb_program **out)
 {
-    HB_TRY(create(graph, n_outputs, nodes, 0, out));
+    HB_TRY(program_create(graph, n_outputs, nodes, 0, out));
     if ((*out)->time < 0) return HB_OK;
-    const hb_status status = create(graph, n_outputs, nodes, 1, &(*out)->each);
+    const hb_status status = program_create(graph, n_outputs, nodes, 1, &(*out)->each);
     if (status == HB_OK) return HB_OK;
     hb_program_destroy(*out);
     *out = NULL;

@@ -167,8 +167,8 @@ INLINE void scatter(size_t n, size_t stride, const double *restrict from, double
     for (size_t i = 0; i < n; i++) to[i * stride] = from[i];
 }
 
-/* A column of x, or the times; the places up to n rounded up repeat the last point. Small strides are constants,
- * for which the compiler has better loops. */
+/* A column of x, or the times; the places up to n rounded up repeat the last point. Small
+ * strides are constants, for which the compiler has better loops. */
 static void load_column(const hb_block *block, int column, size_t rounded, double *to)
 {
     const double *from = column ? block->x + column - 1 : block->t;
@@ -224,7 +224,7 @@ static void execute_function(const hb_instruction *in, const hb_block *block, si
     }
 }
 
-static void execute(size_t count, const hb_instruction *code, const hb_block *block)
+static void program_execute(size_t count, const hb_instruction *code, const hb_block *block)
 {
     const size_t n = (block->n + HB_PROGRAM_LANES - 1) / HB_PROGRAM_LANES * HB_PROGRAM_LANES;
     for (const hb_instruction *in = code; in < code + count; in++) {
@@ -253,4 +253,4 @@ static void execute(size_t count, const hb_instruction *code, const hb_block *bl
     }
 }
 
-const hb_program_kernel ISA_NAME(hb_program_kernel) = execute;
+const hb_program_kernel ISA_NAME(hb_program_kernel) = program_execute;

@@ -26,7 +26,7 @@ enum {
 };
 
 typedef struct hb_instruction {
-    int op; /* hb_operation, where VARIABLE loads column a-1 of x, or t when a = 0; or one of the above */
+    int op; /* hb_operation (VARIABLE: column a-1 of x, or t when a = 0), or one of the above */
     int out, a, b, c;
 } hb_instruction;
 

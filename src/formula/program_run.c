@@ -1,7 +1,7 @@
 /* Running a program: its scalars first, then its instructions over blocks of points.
  *
- * A scalar is computed by the same instructions as a column, on a block that holds the one value, so
- * that a time given once and the same time given for each point lead to the same bits.
+ * A scalar is computed by the same instructions as a column, on a block that holds the one value,
+ * so that a time given once and the same time given for each point lead to the same bits.
  *
  * Must reproduce: x - t at x = 2.385, 1.5 and the times 1, 2 is 1.385, -0.5. */
 #include "base/context.h"
@@ -64,8 +64,8 @@ hb_status hb_program_run_times(hb_context *context, const hb_program *program, s
     if (t_step && program->each) program = program->each;
     const size_t doubles =
         (size_t)program->n_registers * program->width + (size_t)program->n_scalars;
-    void *memory = NULL;
-    if (doubles > STACK_DOUBLES) HB_TRY(hb_allocate(context, doubles, sizeof(double), &memory));
+    double *memory = NULL;
+    if (doubles > STACK_DOUBLES) HB_TRY(HB_NEW(context, memory, doubles));
     run_blocks(program, *hb_program_kernel_of(context->isa), n, x, t, t_step,
                memory ? memory : stack, out);
     hb_release(context, memory);

@@ -1,20 +1,18 @@
 /* Interval arithmetic: what values can a formula take on a box?
  *
- * Each operation maps intervals to an interval that holds all its values, rounded outward (R. E. Moore,
- * Interval Analysis, 1966). The result is never too small; it may be too large when a variable occurs
- * twice, by an amount that falls with the size of the box. So "F stays between a and b in this cell" is a
- * proof, which values at points never are.
- * Rounding outward is by two neighbours of the rounded result: the functions of C are right to one.
+ * Each operation maps intervals to an interval that holds all its values, rounded outward (R. E.
+ * Moore, Interval Analysis, 1966). The result is never too small; it may be too large when a
+ * variable occurs twice, by an amount that falls with the size of the box. So "F stays between a
+ * and b in this cell" is a proof, which values at points never are. Rounding outward is by two
+ * neighbours of the rounded result: the functions of C are right to one.
  *
- * Must reproduce: x - x^3 on [0, 1] is within [-1, 1]; 1500 max(0, 0.03 - |x - 0.6|) on [0.5, 0.7] reaches
- * 45, on [0, 0.5] it is 0. */
+ * Must reproduce: x - x^3 on [0, 1] is within [-1, 1]; 1500 max(0, 0.03 - |x - 0.6|) on [0.5,
+ * 0.7] reaches 45, on [0, 0.5] it is 0. */
 #include "formula/range_tape.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "formula/axis_table.h"
 #include "formula/graph.h"
-
-#include <string.h>
 
 static const hb_interval ALL = {-INFINITY, INFINITY};
 
@@ -54,15 +52,15 @@ static int holds(hb_interval a, double value)
 }
 
 /* 0 times infinity is 0: the ends are bounds, not values. */
-static double product(double a, double b)
+static double interval_product(double a, double b)
 {
     return a == 0 || b == 0 ? 0 : a * b;
 }
 
-static hb_interval multiply(hb_interval a, hb_interval b)
+static hb_interval interval_multiply(hb_interval a, hb_interval b)
 {
-    const double ends[4] = {product(a.low, b.low), product(a.low, b.high), product(a.high, b.low),
-                            product(a.high, b.high)};
+    const double ends[4] = {interval_product(a.low, b.low), interval_product(a.low, b.high),
+                            interval_product(a.high, b.low), interval_product(a.high, b.high)};
     hb_interval out = {ends[0], ends[0]};
     for (int k = 1; k < 4; k++) {
         out.low = fmin(out.low, ends[k]);
@@ -71,10 +69,10 @@ static hb_interval multiply(hb_interval a, hb_interval b)
     return outward(out);
 }
 
-static hb_interval divide(hb_interval a, hb_interval b)
+static hb_interval interval_divide(hb_interval a, hb_interval b)
 {
     if (holds(b, 0)) return holds(a, 0) && a.low == a.high ? a : ALL;
-    return multiply(a, outward((hb_interval){1 / b.high, 1 / b.low}));
+    return interval_multiply(a, outward((hb_interval){1 / b.high, 1 / b.low}));
 }
 
 static hb_interval absolute(hb_interval a)
@@ -94,7 +92,7 @@ static hb_interval positive_power(hb_interval a, int n)
 static hb_interval whole_power(hb_interval a, int n)
 {
     if (n > 0) return positive_power(a, n);
-    return divide((hb_interval){1, 1}, positive_power(a, -n));
+    return interval_divide((hb_interval){1, 1}, positive_power(a, -n));
 }
 
 /* a^b for a >= 0 by its corners; elsewhere nothing is known. */
@@ -151,7 +149,7 @@ static hb_interval square_root(hb_interval a)
     return clip(outward((hb_interval){sqrt(fmax(a.low, 0)), sqrt(a.high)}), 0, INFINITY);
 }
 
-static hb_interval sign_of(hb_interval a)
+static hb_interval interval_sign(hb_interval a)
 {
     return (hb_interval){a.low > 0 ? 1 : (a.low < 0 ? -1 : 0),
                          a.high > 0 ? 1 : (a.high < 0 ? -1 : 0)};
@@ -165,7 +163,7 @@ static hb_interval arcsine_slope(hb_interval a)
                                          1 / sqrt((1 - size.high) * (1 + size.high))}));
 }
 
-static hb_interval of_one(hb_operation op, hb_interval a)
+static hb_interval interval_of_one(hb_operation op, hb_interval a)
 {
     const hb_interval inside = clip(a, -1, 1), size = absolute(a);
     switch (op) {
@@ -183,7 +181,7 @@ static hb_interval of_one(hb_operation op, hb_interval a)
     case HB_OP_COSH: return outward((hb_interval){cosh(size.low), cosh(size.high)});
     case HB_OP_TANH: return clip(outward((hb_interval){tanh(a.low), tanh(a.high)}), -1, 1);
     case HB_OP_ABS: return size;
-    case HB_OP_SIGN: return sign_of(a);
+    case HB_OP_SIGN: return interval_sign(a);
     case HB_OP_SECH2:
         return clip(outward(outward((hb_interval){hb_sech2(size.high), hb_sech2(size.low)})), 0, 1);
     case HB_OP_ASIN1: return arcsine_slope(a);
@@ -191,27 +189,27 @@ static hb_interval of_one(hb_operation op, hb_interval a)
     }
 }
 
-static hb_interval less(hb_interval a, hb_interval b)
+static hb_interval interval_less(hb_interval a, hb_interval b)
 {
     return (hb_interval){a.high < b.low, a.low < b.high};
 }
 
-static hb_interval of_two(hb_operation op, hb_interval a, hb_interval b)
+static hb_interval interval_of_two(hb_operation op, hb_interval a, hb_interval b)
 {
     switch (op) {
     case HB_OP_ADD: return outward((hb_interval){a.low + b.low, a.high + b.high});
     case HB_OP_SUBTRACT: return outward((hb_interval){a.low - b.high, a.high - b.low});
-    case HB_OP_MULTIPLY: return multiply(a, b);
-    case HB_OP_DIVIDE: return divide(a, b);
+    case HB_OP_MULTIPLY: return interval_multiply(a, b);
+    case HB_OP_DIVIDE: return interval_divide(a, b);
     case HB_OP_MIN: return (hb_interval){fmin(a.low, b.low), fmin(a.high, b.high)};
     case HB_OP_MAX: return (hb_interval){fmax(a.low, b.low), fmax(a.high, b.high)};
     case HB_OP_POW: return real_power(a, b);
-    case HB_OP_LESS: return less(a, b);
+    case HB_OP_LESS: return interval_less(a, b);
     default: return ALL;
     }
 }
 
-static hb_interval select(hb_interval condition, hb_interval yes, hb_interval no)
+static hb_interval interval_select(hb_interval condition, hb_interval yes, hb_interval no)
 {
     if (condition.low > 0) return yes;
     if (condition.high <= 0) return no;
@@ -234,62 +232,31 @@ static hb_interval of_step(const hb_range_tape *tape, const hb_graph_node *step,
     case HB_OP_VARIABLE: return step->a ? x[step->a - 1] : t;
     case HB_OP_POWER: return whole_power(done[step->a], step->b);
     case HB_OP_MAPPED: return mapped(tape->tables[step->b], done[step->a]);
-    case HB_OP_SELECT: return select(done[step->a], done[step->b], done[step->c]);
+    case HB_OP_SELECT: return interval_select(done[step->a], done[step->b], done[step->c]);
     default: break;
     }
-    if (hb_operation_arity(step->op) == 1) return of_one(step->op, done[step->a]);
-    return of_two(step->op, done[step->a], done[step->b]);
+    if (hb_operation_arity(step->op) == 1) return interval_of_one(step->op, done[step->a]);
+    return interval_of_two(step->op, done[step->a], done[step->b]);
 }
 
 /* ---- the tape ---- */
 
-/* place[node] = 1 for what the outputs need. */
-static int mark_needed(const hb_graph *graph, hb_node top, int *place)
-{
-    int count = 0;
-    for (hb_node i = top; i >= 0; i--) {
-        if (!place[i]) continue;
-        const hb_graph_node *node = &graph->nodes[i];
-        const int arity = hb_operation_arity(node->op);
-        if (arity > 0) place[node->a] = 1;
-        if (arity > 1) place[node->b] = 1;
-        if (arity > 2) place[node->c] = 1;
-        count++;
-    }
-    return count;
-}
-
-static void copy_steps(const hb_graph *graph, hb_node top, int *place, hb_range_tape *tape)
-{
-    int count = 0;
-    for (hb_node i = 0; i <= top; i++) {
-        if (!place[i]) continue;
-        hb_graph_node step = graph->nodes[i];
-        const int arity = hb_operation_arity(step.op);
-        if (arity > 0) step.a = place[step.a];
-        if (arity > 1) step.b = place[step.b];
-        if (arity > 2) step.c = place[step.c];
-        tape->steps[count] = step;
-        place[i] = count++;
-    }
-}
-
-static hb_status fill(hb_context *context, const hb_graph *graph, const hb_node *nodes,
-                      hb_range_tape *tape)
+static hb_status tape_fill(hb_context *context, const hb_graph *graph, const hb_node *nodes,
+                           hb_range_tape *tape)
 {
     hb_node top = 0;
-    void *memory;
+    int *place, count = 0; // (top + 1): marks, then steps
     for (int k = 0; k < tape->n_outputs; k++) top = nodes[k] > top ? nodes[k] : top;
-    HB_TRY(hb_allocate(context, (size_t)top + 1, sizeof(int), &memory));
-    int *place = memset(memory, 0, ((size_t)top + 1) * sizeof(int)); // (top + 1)
+    HB_TRY(HB_NEW_CLEARED(context, place, (size_t)top + 1));
     for (int k = 0; k < tape->n_outputs; k++) place[nodes[k]] = 1;
-    tape->n_steps = mark_needed(graph, top, place);
-    hb_status status = hb_allocate(context, (size_t)tape->n_steps, sizeof(hb_graph_node), &memory);
-    if (status == HB_OK) {
-        tape->steps = memory;
-        copy_steps(graph, top, place, tape);
-        for (int k = 0; k < tape->n_outputs; k++) tape->outputs[k] = place[nodes[k]];
+    tape->n_steps = hb_graph_mark(graph, top, place);
+    const hb_status status = HB_NEW(context, tape->steps, (size_t)tape->n_steps);
+    for (hb_node i = 0; i <= top && status == HB_OK; i++) {
+        if (!place[i]) continue;
+        tape->steps[count] = hb_graph_moved(graph, i, place);
+        place[i] = count++;
     }
+    for (int k = 0; k < tape->n_outputs; k++) tape->outputs[k] = place[nodes[k]];
     hb_release(context, place);
     return status;
 }
@@ -297,17 +264,13 @@ static hb_status fill(hb_context *context, const hb_graph *graph, const hb_node 
 hb_status hb_range_tape_create(hb_context *context, const hb_graph *graph, int n_outputs,
                                const hb_node *nodes, hb_range_tape **out)
 {
-    void *memory;
+    hb_range_tape *tape;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_range_tape), &memory));
-    hb_range_tape *tape = memset(memory, 0, sizeof(hb_range_tape));
+    HB_TRY(HB_NEW_CLEARED(context, tape, 1));
     tape->n_outputs = n_outputs;
-    hb_status status = hb_allocate(context, (size_t)n_outputs + 1, sizeof(int), &memory);
-    if (status == HB_OK) {
-        tape->outputs = memory;
-        status = hb_graph_copy_tables(context, graph, &tape->tables);
-    }
-    if (status == HB_OK) status = fill(context, graph, nodes, tape);
+    hb_status status = HB_NEW(context, tape->outputs, (size_t)n_outputs + 1);
+    if (status == HB_OK) status = hb_graph_copy_tables(context, graph, &tape->tables);
+    if (status == HB_OK) status = tape_fill(context, graph, nodes, tape);
     if (status == HB_OK)
         *out = tape;
     else
@@ -334,4 +297,20 @@ void hb_range_tape_run(const hb_range_tape *tape, const hb_interval *x, hb_inter
 {
     for (int k = 0; k < tape->n_steps; k++) work[k] = of_step(tape, &tape->steps[k], x, t, work);
     for (int k = 0; k < tape->n_outputs; k++) out[k] = work[tape->outputs[k]];
+}
+
+hb_status hb_graph_range(const hb_graph *graph, hb_node node, hb_interval *range)
+{
+    hb_range_tape *tape;
+    hb_interval *x;
+    const size_t d = (size_t)graph->dim;
+    HB_TRY(hb_range_tape_create(graph->context, graph, 1, &node, &tape));
+    hb_status status = HB_NEW(graph->context, x, d + hb_range_tape_size(tape));
+    if (status == HB_OK) {
+        for (size_t i = 0; i < d; i++) x[i] = (hb_interval){-INFINITY, INFINITY};
+        hb_range_tape_run(tape, x, (hb_interval){0, INFINITY}, x + d, range);
+        hb_release(graph->context, x);
+    }
+    hb_range_tape_destroy(graph->context, tape);
+    return status;
 }

@@ -1,17 +1,15 @@
 /* Building nodes: constants fold, and a few identities keep derivatives short.
  *
- * Each rule holds for all finite numbers and changes a value by rounding at most:
+ * Each rule holds for all finite numbers and changes a value by rounding at most; c and k are
+ * numbers:
  *     0 + a = a      a - a = 0      a + (-b) = a - b      c a + k a = (c + k) a
  *     0 a = 0        1 a = a        (c a) (k b) = (c k) (a b), 1e-20 < |c k| < 1e20
  *     a / 1 = a      0 / a = 0      1/a = a^-1            (c a) / b = c (a / b)
  *     a / 2 = 0.5 a (powers of two only)
  *     a^0 = 1        a^1 = a        a^m a^n = a^(m+n)     (a^m)^n = a^(m n), m > 0
- * c and k are numbers. Not done, because values would change: a/a = 1 (a = 0), a^0.5 = sqrt(a)
- * (they differ at -0 and -inf), (c + a) + k (cancellation). Where a is not finite, 0 a = 0 and a -
- * a = 0 are the limits of the formula rather than IEEE's NaN.
- *
- * Sums and products keep their operands in order of index, constants first: the operations commute
- * to the last bit, and a + b finds b + a. */
+ * Not done, because values would change: a/a = 1 (a = 0), a^0.5 = sqrt(a) (-0 and -inf), (c + a)
+ * + k. Sums and products keep their operands in order of index, constants first: a + b finds b +
+ * a. */
 #include "formula/graph.h"
 
 #include <stdlib.h>
@@ -31,7 +29,7 @@ static int equals(const hb_graph *graph, hb_node node, double value)
     return is_number(graph, node) && node_of(graph, node)->value == value;
 }
 
-static double number(const hb_graph *graph, hb_node node)
+static double number_of(const hb_graph *graph, hb_node node)
 {
     return node_of(graph, node)->value;
 }
@@ -56,7 +54,8 @@ hb_node hb_build_variable(hb_graph *graph, int variable)
 /* Two numbers become one. */
 static hb_node fold(hb_graph *graph, hb_operation op, hb_node a, hb_node b)
 {
-    return hb_build_constant(graph, hb_operation_value(op, number(graph, a), number(graph, b), 0));
+    return hb_build_constant(graph,
+                             hb_operation_value(op, number_of(graph, a), number_of(graph, b), 0));
 }
 
 static hb_node commute(hb_graph *graph, hb_operation op, hb_node a, hb_node b)
@@ -76,13 +75,13 @@ static hb_node split_factor(const hb_graph *graph, hb_node node, double *factor)
         return node;
     }
     if (p->op != HB_OP_MULTIPLY || !is_number(graph, p->a)) return node;
-    *factor = number(graph, p->a);
+    *factor = number_of(graph, p->a);
     return p->b;
 }
 
-static hb_node scale(hb_graph *graph, double factor, hb_node rest)
+hb_node hb_build_scaled(hb_graph *graph, double factor, hb_node a)
 {
-    return hb_build_multiply(graph, hb_build_constant(graph, factor), rest);
+    return hb_build_multiply(graph, hb_build_constant(graph, factor), a);
 }
 
 hb_node hb_build_negate(hb_graph *graph, hb_node a)
@@ -93,7 +92,7 @@ hb_node hb_build_negate(hb_graph *graph, hb_node a)
     if (p->op == HB_OP_NEGATE) return p->a;
     if (p->op == HB_OP_SUBTRACT) return hb_build_subtract(graph, p->b, p->a);
     if (p->op == HB_OP_MULTIPLY && is_number(graph, p->a))
-        return scale(graph, -number(graph, p->a), p->b);
+        return hb_build_scaled(graph, -number_of(graph, p->a), p->b);
     return hb_graph_intern(graph, HB_OP_NEGATE, a, 0, 0, 0);
 }
 
@@ -106,7 +105,7 @@ hb_node hb_build_add(hb_graph *graph, hb_node a, hb_node b)
     double first, second;
     const hb_node rest = split_factor(graph, a, &first);
     if (rest == split_factor(graph, b, &second) && isfinite(first + second))
-        return scale(graph, first + second, rest);
+        return hb_build_scaled(graph, first + second, rest);
     if (node_of(graph, b)->op == HB_OP_NEGATE)
         return hb_build_subtract(graph, a, node_of(graph, b)->a);
     if (node_of(graph, a)->op == HB_OP_NEGATE)
@@ -123,7 +122,7 @@ hb_node hb_build_subtract(hb_graph *graph, hb_node a, hb_node b)
     double first, second;
     const hb_node rest = split_factor(graph, a, &first);
     if (rest == split_factor(graph, b, &second) && isfinite(first - second))
-        return scale(graph, first - second, rest);
+        return hb_build_scaled(graph, first - second, rest);
     if (node_of(graph, b)->op == HB_OP_NEGATE) return hb_build_add(graph, a, node_of(graph, b)->a);
     if (node_of(graph, a)->op == HB_OP_NEGATE)
         return hb_build_negate(graph, hb_build_add(graph, node_of(graph, a)->a, b));
@@ -133,15 +132,15 @@ hb_node hb_build_subtract(hb_graph *graph, hb_node a, hb_node b)
 /* A number times a node that is none. */
 static hb_node multiply_number(hb_graph *graph, hb_node factor, hb_node a)
 {
-    const double value = number(graph, factor);
+    const double value = number_of(graph, factor);
     const hb_graph_node *p = node_of(graph, a);
     if (value == 0) return factor;
     if (value == 1) return a;
     if (value == -1) return hb_build_negate(graph, a);
-    if (p->op == HB_OP_NEGATE) return scale(graph, -value, p->a);
+    if (p->op == HB_OP_NEGATE) return hb_build_scaled(graph, -value, p->a);
     if (p->op == HB_OP_MULTIPLY && is_number(graph, p->a)) {
-        const double product = value * number(graph, p->a);
-        if (is_safe_factor(product)) return scale(graph, product, p->b);
+        const double product = value * number_of(graph, p->a);
+        if (is_safe_factor(product)) return hb_build_scaled(graph, product, p->b);
     }
     return commute(graph, HB_OP_MULTIPLY, factor, a);
 }
@@ -166,7 +165,7 @@ hb_node hb_build_multiply(hb_graph *graph, hb_node a, hb_node b)
     double first, second;
     const hb_node left = split_factor(graph, a, &first), right = split_factor(graph, b, &second);
     if ((left != a || right != b) && is_safe_factor(first * second))
-        return scale(graph, first * second, hb_build_multiply(graph, left, right));
+        return hb_build_scaled(graph, first * second, hb_build_multiply(graph, left, right));
     const hb_node merged = merge_powers(graph, a, b);
     return merged != HB_NO_NODE ? merged : commute(graph, HB_OP_MULTIPLY, a, b);
 }
@@ -183,14 +182,14 @@ hb_node hb_build_divide(hb_graph *graph, hb_node a, hb_node b)
     if (a == HB_NO_NODE || b == HB_NO_NODE) return HB_NO_NODE;
     if (is_number(graph, a) && is_number(graph, b)) return fold(graph, HB_OP_DIVIDE, a, b);
     if (equals(graph, a, 0)) return a;
-    if (is_number(graph, b) && has_exact_reciprocal(number(graph, b)))
-        return scale(graph, 1 / number(graph, b), a);
+    if (is_number(graph, b) && has_exact_reciprocal(number_of(graph, b)))
+        return hb_build_scaled(graph, 1 / number_of(graph, b), a);
     double factor;
     const hb_node rest = split_factor(graph, a, &factor);
-    if (is_number(graph, b) && rest != a && is_safe_factor(factor / number(graph, b)))
-        return scale(graph, factor / number(graph, b), rest);
+    if (is_number(graph, b) && rest != a && is_safe_factor(factor / number_of(graph, b)))
+        return hb_build_scaled(graph, factor / number_of(graph, b), rest);
     if (!is_number(graph, b) && rest != a && is_safe_factor(factor))
-        return scale(graph, factor, hb_build_divide(graph, rest, b));
+        return hb_build_scaled(graph, factor, hb_build_divide(graph, rest, b));
     if (node_of(graph, b)->op == HB_OP_NEGATE)
         return hb_build_negate(graph, hb_build_divide(graph, a, node_of(graph, b)->a));
     if (equals(graph, a, 1)) return hb_build_power(graph, b, -1);
@@ -218,7 +217,7 @@ hb_node hb_build_pow(hb_graph *graph, hb_node a, hb_node b)
     if (is_number(graph, a) && is_number(graph, b)) return fold(graph, HB_OP_POW, a, b);
     if (equals(graph, a, 1)) return a;
     if (is_number(graph, b)) {
-        const double exponent = number(graph, b);
+        const double exponent = number_of(graph, b);
         if (fabs(exponent) <= HB_MAX_POWER && exponent == floor(exponent))
             return hb_build_power(graph, a, (int)exponent);
     }
@@ -255,6 +254,6 @@ hb_node hb_build_select(hb_graph *graph, hb_node condition, hb_node yes, hb_node
 {
     if (condition == HB_NO_NODE || yes == HB_NO_NODE || no == HB_NO_NODE) return HB_NO_NODE;
     if (yes == no) return yes;
-    if (is_number(graph, condition)) return number(graph, condition) != 0 ? yes : no;
+    if (is_number(graph, condition)) return number_of(graph, condition) != 0 ? yes : no;
     return hb_graph_intern(graph, HB_OP_SELECT, condition, yes, no, 0);
 }

@@ -235,7 +235,7 @@ static void enter(const model_run *run, size_t n, const double *x, double *z)
 {
     const size_t d = run->reverse.dim;
     hb_model_standardise(run->model, n, x, z);
-    for (size_t i = 0; hb_model_frame(run->model) && i < n; i++)
+    for (size_t i = 0; hb_model_transform(run->model) && i < n; i++)
         for (size_t j = 0; hb_model_is_outside(run->model, x + i * d) && j < d; j++)
             z[i * d + j] = run->ends[j];
 }

@@ -21,7 +21,7 @@
 #include "grid/tensor_scheme.h"
 #include "grid/wall_doubt.h"
 #include "problem/drift_facts.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "problem/noise.h"
 #include "problem/time_cuts.h"
 

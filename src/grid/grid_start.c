@@ -24,7 +24,7 @@
 #include "grid/grid_start.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 
 #include <math.h>
 #include <string.h>

@@ -19,7 +19,7 @@
 #include "base/memory.h"
 #include "grid/grid_kept.h"
 #include "problem/drift_facts.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "random/streams.h"
 
 #include <heatball/random.h>

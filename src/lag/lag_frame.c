@@ -20,7 +20,7 @@
 #include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "problem/noise.h"
 #include "random/streams.h"
 

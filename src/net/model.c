@@ -2,7 +2,7 @@
  *
  * z_j = (x_j - shift_j)/scale_j. Everything else is in z: the process, balls, the reference. In the
  * units of x the noise of the process is then scale_j times larger in column j, a score s_j/scale_j, a
- * log-density less by sum ln scale_j. A model of an SDE as typed has z = y of its frame (problem/frame.h), and is not scaled. A number to reproduce: two layers of width 256 after 2 + 8 inputs, and one output: 68865 parameters. */
+ * log-density less by sum ln scale_j. A model of an SDE as typed has z = y of its frame (problem/transform/transform.h), and is not scaled. A number to reproduce: two layers of width 256 after 2 + 8 inputs, and one output: 68865 parameters. */
 #include "base/context.h"
 #include "base/sized.h"
 #include "net/model_parts.h"
@@ -139,9 +139,9 @@ void hb_model_standardise(const hb_model *model, size_t n, const double *x, doub
 {
     if (!model || !x || !z) return;
     const size_t d = (size_t)model->info.dim;
-    const hb_frame *frame = hb_model_frame(model);
+    const hb_transform *frame = hb_model_transform(model);
     if (frame) { /* it does not move, and cannot fail */
-        hb_frame_to_y(model->context, frame, 0, n, x, z);
+        hb_transform_to_y(model->context, frame, 0, n, x, z);
         return;
     }
     for (size_t i = 0; i < n; i++)
@@ -152,22 +152,22 @@ void hb_model_standardise(const hb_model *model, size_t n, const double *x, doub
 void hb_model_to_data(const hb_model *model, size_t n, const double *z, double *x)
 {
     const size_t d = (size_t)model->info.dim;
-    const hb_frame *frame = hb_model_frame(model);
+    const hb_transform *frame = hb_model_transform(model);
     if (frame) {
-        hb_frame_to_x(model->context, frame, 0, n, z, x);
+        hb_transform_to_x(model->context, frame, 0, n, z, x);
         return;
     }
     for (size_t i = 0; i < n * d; i++) x[i] = model->shift[i % d] + model->scale[i % d] * z[i];
 }
 
-const hb_frame *hb_model_frame(const hb_model *model)
+const hb_transform *hb_model_transform(const hb_model *model)
 {
-    return model->flow.drift ? hb_problem_frame_of(model->flow.drift) : NULL;
+    return model->flow.drift ? hb_problem_transform_of(model->flow.drift) : NULL;
 }
 
 int hb_model_is_outside(const hb_model *model, const double *x)
 {
-    const hb_frame *frame = hb_model_frame(model);
+    const hb_transform *frame = hb_model_transform(model);
     int outside = 0;
     for (int a = 0; frame && a < frame->dim; a++) {
         if (isnan(x[a])) return 0;
@@ -178,9 +178,9 @@ int hb_model_is_outside(const hb_model *model, const double *x)
 
 void hb_model_volume(const hb_model *model, size_t n, const double *z, double *volume)
 {
-    const hb_frame *frame = hb_model_frame(model);
+    const hb_transform *frame = hb_model_transform(model);
     if (frame) {
-        hb_frame_volume(model->context, frame, 0, n, z, volume);
+        hb_transform_volume(model->context, frame, 0, n, z, volume);
         return;
     }
     for (size_t i = 0; i < n; i++) volume[i] = model->log_scale;

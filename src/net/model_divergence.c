@@ -13,7 +13,7 @@
  * (sum_j axes_rj^2 w_j^2)/V_r. A rotation then has the divergence (k/sigma^2)(w_1^2 - w_2^2) d^2N_2/dx^_1
  * dx^_2, and the helmholtz head, of two coordinates, takes both of them whatever the probes. With one
  * scale for all columns it is the divergence by z over its square.
- * Through a frame (problem/frame.c) the directions are q_i = L^-1 e_i/b_i(x_i), of row x, and the reference gives
+ * Through a frame (problem/transform/transform.c) the directions are q_i = L^-1 e_i/b_i(x_i), of row x, and the reference gives
  * -sum_r (sum_i (L^-T axis_r)_i^2/b_i^2)/V_r; a rotation has (k/sigma^2) ((W_11 - W_22) d^2N_2/dx^_1 dx^_2 + W_12 (d^2N_2/dx^_2^2 -
  * d^2N_2/dx^_1^2)), W = sum_i q_i q_i'; then sum_i (s_i b_i' + b_i'')/b_i is taken off. A number to reproduce: the standard
  * normal under OU has div s = -dim. */
@@ -47,10 +47,10 @@ typedef struct probe_job {
     int probes;
     uint64_t seed;
     int of_z;
-    const double *weight;  // (dim): w, or NULL: 1
-    const hb_frame *frame; /* NULL: none */
-    const double *axes;    // (dim, dim): L^-T axis_r, under a frame
-    const double *score;   // (n, dim): of x, under a frame
+    const double *weight;      // (dim): w, or NULL: 1
+    const hb_transform *frame; /* NULL: none */
+    const double *axes;        // (dim, dim): L^-T axis_r, under a frame
+    const double *score;       // (n, dim): of x, under a frame
     const double *x, *tau;
     const int *labels;
     const uint64_t *keys; // (n): from which the probes of a row follow; NULL: from its number
@@ -116,7 +116,7 @@ static void enter_frame(const probe_job *job, const double *x, float *q, double 
 {
     const size_t d = (size_t)job->model->info.dim;
     for (size_t j = 0; j < d; j++) scratch[j] = (double)q[j];
-    hb_frame_vector_to_y(job->frame, x, scratch);
+    hb_transform_vector_to_y(job->frame, x, scratch);
     for (size_t j = 0; j < d; j++) q[j] = (float)scratch[j];
 }
 
@@ -289,7 +289,7 @@ static double divergence_of_row(const probe_job *job, const probe_scratch *own, 
     if (job->frame) {
         const size_t at = (first + i) * (size_t)model->info.dim;
         sum -= reference_in_frame(job, own, first + i, c);
-        return sum - hb_frame_bend(job->frame, job->x + at, job->score + at);
+        return sum - hb_transform_bend(job->frame, job->x + at, job->score + at);
     }
     sum -= reference_of_row(job, c);
     return job->of_z || job->weight ? sum : sum / (model->scale[0] * model->scale[0]);
@@ -398,7 +398,7 @@ static hb_status measure_in_frame(hb_context *context, probe_job *job)
     HB_TRY(hb_allocate(context, d * d, sizeof(double), &memory));
     double *axes = memory; // (dim, dim)
     for (size_t k = 0; k < d * d; k++) axes[k] = (double)job->model->axes[k];
-    for (size_t r = 0; r < d; r++) hb_frame_covector_to_z(job->frame, axes + r * d);
+    for (size_t r = 0; r < d; r++) hb_transform_covector_to_z(job->frame, axes + r * d);
     job->axes = axes;
     const hb_status status = measure(context, job);
     hb_release(context, memory);
@@ -410,7 +410,7 @@ static hb_status divergence_in_frame(hb_context *context, probe_job *job, double
 {
     const hb_model *model = job->model;
     void *memory = NULL;
-    job->frame = hb_model_frame(model);
+    job->frame = hb_model_transform(model);
     if (!score)
         HB_TRY(hb_allocate(context, job->n * (size_t)model->info.dim, sizeof(double), &memory));
     job->score = score ? score : memory;
@@ -438,7 +438,7 @@ hb_status hb_model_divergence(hb_context *context, const hb_model *model, int pr
     HB_TRY(check(context, &job));
     if (score) HB_TRY(hb_model_score(context, model, n, x, tau, labels, score));
     if (n == 0) return HB_OK;
-    if (hb_model_frame(model)) return divergence_in_frame(context, &job, score);
+    if (hb_model_transform(model)) return divergence_in_frame(context, &job, score);
     HB_TRY(weights_of(context, model, &weight));
     job.weight = weight;
     const hb_status status = measure(context, &job);

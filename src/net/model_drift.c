@@ -44,7 +44,7 @@ void hb_model_flow_level(const hb_model_flow *flow, double tau, hb_noise_level *
 static hb_status check_noise(hb_context *context, const hb_problem *drift, int as_typed)
 {
     const hb_noise_kind kind = hb_problem_noise_kind(drift);
-    const hb_frame *frame = hb_problem_frame_of(drift);
+    const hb_transform *frame = hb_problem_transform_of(drift);
     HB_CHECK(
         context, kind != HB_NOISE_FIELD, HB_ERROR_ARGUMENT,
         "the noise depends on x in a way that no change of coordinates removes, and a network "

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "net/model_drift.h"
 #include "net/net.h"
-#include "problem/frame.h"
+#include "problem/transform/transform.h"
 
 #include <heatball/model.h>
 #include <math.h>
@@ -48,7 +48,7 @@ void hb_model_set_scales(hb_model *model);
 /* x (n, dim) of z; x may be z. */
 void hb_model_to_data(const hb_model *model, size_t n, const double *z, double *x);
 /* The frame of a model of an SDE as typed, in whose coordinates z is; NULL: z is (x - shift)/scale. */
-const hb_frame *hb_model_frame(const hb_model *model);
+const hb_transform *hb_model_transform(const hb_model *model);
 /* 1: x (dim) is known, and outside of the domain of that frame. */
 int hb_model_is_outside(const hb_model *model, const double *x);
 /* ln p(x) = ln p(z) - volume (n), at z (n, dim). */

@@ -139,15 +139,15 @@ static hb_status answer_block(void *user, size_t index, int thread)
     const size_t d = (size_t)model->info.dim, block = q->scorer->block, first = index * block;
     const size_t n = q->n - first < block ? q->n - first : block;
     const double log_scale = q->of_z ? 0 : model->log_scale;
-    const hb_frame *frame = q->of_z ? NULL : hb_model_frame(model);
+    const hb_transform *frame = q->of_z ? NULL : hb_model_transform(model);
     const hb_points points = {n, own->z, own->level, own->labels};
     enter(q, own, first, n);
     HB_TRY(hb_model_tape_forward(own->tape, model->parameters, &points, own->w, own->score));
     for (size_t i = 0; q->score && i < n * d; i++)
         q->score[first * d + i] = (double)own->score[i] / (q->of_z ? 1 : model->scale[i % d]);
     if (frame && q->score)
-        HB_TRY(hb_frame_score(model->context, frame, 0, n, q->x + first * d, q->score + first * d,
-                              NULL));
+        HB_TRY(hb_transform_score(model->context, frame, 0, n, q->x + first * d,
+                                  q->score + first * d, NULL));
     if (!q->log_density) return HB_OK;
     double *value = q->log_density + first;
     HB_TRY(hb_model_reference(model, &points, own->scratch, value, NULL));

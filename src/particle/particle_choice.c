@@ -13,7 +13,7 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "particle/particle_pilot.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "problem/time_cuts.h"
 
 #include <math.h>

@@ -24,8 +24,8 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
+#include "problem/drift_facts.h"
 #include "problem/noise.h"
-#include "problem/raw_drift.h"
 #include "problem/time_cuts.h"
 
 #include <math.h>
@@ -290,7 +290,7 @@ static int hides(const linear_way *w, double s, double h)
 {
     const hb_time_cuts *cuts = hb_problem_cuts(w->problem);
     const double *t = cuts->t, low = w->flow > 0 ? w->T - s - h : s, high = low + h;
-    for (int k = hb_cuts_until(cuts->n, t, low); k < cuts->n && t[k] < high; k++)
+    for (int k = hb_sorted_until(cuts->n, t, low); k < cuts->n && t[k] < high; k++)
         if (h > fmin(t[k] - (k ? t[k - 1] : 0), (k + 1 < cuts->n ? t[k + 1] : INFINITY) - t[k]))
             return 1;
     return 0;

@@ -22,7 +22,7 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "problem/noise.h"
 #include "problem/time_cuts.h"
 #include "random/streams.h"

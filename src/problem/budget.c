@@ -6,9 +6,10 @@
  * 1/sqrt(pi) when sharp. Lambda(T0) = theta has for constant K the solution sqrt(T0) = sqrt(c^2 +
  * theta/K) - c = (theta/K) / (sqrt(c^2 + theta/K) + c), the second form without cancellation. When
  * A and C depend on T, Lambda is still nondecreasing, and T0 = sup{T: Lambda(T) <= theta} is found
- * by bisection. Bounds: the paper's Theorem on local well-posedness; docs/drift-budget.md derives them.
- * A number to reproduce: d = 1, K = 1, theta = 0.9 give T0 = 0.291147843807569 by both constants.
- */
+ * by bisection. Bounds: the paper's Theorem on local well-posedness; docs/drift-budget.md derives
+ * them.
+ * A number to reproduce: d = 1, K = 1, theta = 0.9 give T0 = 0.291147843807569 by both
+ * constants. */
 #define SETTINGS hb_budget_settings
 #include <heatball/ball.h>
 #include <heatball/budget.h>
@@ -39,7 +40,7 @@ static const hb_setting settings_table[] = {
     {0}};
 SETTING_FUNCTIONS(budget, settings_table)
 
-static hb_status check_settings(hb_context *context, hb_budget_settings *s)
+static hb_status budget_check(hb_context *context, hb_budget_settings *s)
 {
     const int given = !isnan(s->u0_min) + !isnan(s->u0_max) + !isnan(s->u0_grad);
     if (s->sup) s->drift_sup = s->div_sup = 0; /* not used */
@@ -94,8 +95,8 @@ static double window_of_constant(double theta, double K, double c)
 
 /* T = high->T = 2 low->T with Lambda(low) <= theta < Lambda(high), by doubling or halving from 1;
  * low->T is infinite when Lambda never passes theta. */
-static hb_status bracket(hb_context *context, const hb_budget_settings *s, double c, suprema *low,
-                         suprema *high)
+static hb_status budget_bracket(hb_context *context, const hb_budget_settings *s, double c,
+                                suprema *low, suprema *high)
 {
     HB_TRY(suprema_at(context, s, 1, low));
     *high = *low;
@@ -119,12 +120,13 @@ static hb_status bracket(hb_context *context, const hb_budget_settings *s, doubl
 }
 
 /* T0 = sup{T: Lambda(T) <= theta} */
-static hb_status window(hb_context *context, const hb_budget_settings *s, double c, double *out)
+static hb_status budget_window(hb_context *context, const hb_budget_settings *s, double c,
+                               double *out)
 {
     suprema low, high, middle;
     *out = window_of_constant(s->theta, s->drift_sup + s->div_sup, c);
     if (!s->sup) return HB_OK;
-    HB_TRY(bracket(context, s, c, &low, &high));
+    HB_TRY(budget_bracket(context, s, c, &low, &high));
     while (isfinite(low.T) && high.T - low.T > 1e-15 * high.T) {
         HB_TRY(suprema_at(context, s, 0.5 * (low.T + high.T), &middle));
         HB_TRY(check_order(context, &low, &middle));
@@ -175,12 +177,12 @@ hb_status hb_budget_compute(hb_context *context, const hb_budget_settings *given
     HB_SIZED_READ(context, hb_budget_settings, given, settings);
     hb_ball_constants constants;
     HB_TRY(hb_ball_constants_get(context, settings->dim, 0, sizeof constants, &constants));
-    HB_TRY(check_settings(context, settings));
+    HB_TRY(budget_check(context, settings));
     hb_budget b = {.C_d = constants.C_d, .C_sharp = constants.C_sharp};
     b.u_lower = b.u_upper = b.v_bound = b.w_bound = NAN;
     b.radius = b.radius_paper = b.score_bound = b.score_bound_paper = NAN;
-    HB_TRY(window(context, settings, b.C_sharp, &b.T0));
-    HB_TRY(window(context, settings, b.C_d, &b.T0_paper));
+    HB_TRY(budget_window(context, settings, b.C_sharp, &b.T0));
+    HB_TRY(budget_window(context, settings, b.C_d, &b.T0_paper));
     suprema sup = {.T = INFINITY}; // T0 is infinite only when A and C are 0
     const double T = isnan(settings->at) ? b.T0 : settings->at;
     if (isfinite(T)) HB_TRY(suprema_at(context, settings, T, &sup));

@@ -1,13 +1,13 @@
 /* The normalised drift F(x,tau) = f(x,t)/(g(t)^2/2) at t = t(tau), and its derivatives.
  *
- * The factor 2/g^2 depends on tau alone, so divergence, gradient and Jacobian of F are those of f times
- * the same factor. Each value that is asked for must be finite; the first that is not is reported with
- * its point. A number to reproduce: f = x - x^3, g = 1 has F(0.5) = 2 (0.5 - 0.125) = 0.75. */
+ * The factor 2/g^2 depends on tau alone, so divergence, gradient and Jacobian of F are those of
+ * f times the same factor. Each value that is asked for must be finite; the first that is not is
+ * reported with its point. A number to reproduce: f = x - x^3, g = 1 has F(0.5) = 2 (0.5 -
+ * 0.125) = 0.75. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "formula/panels.h"
 #include "problem/problem_parts.h"
-#include "problem/raw_drift.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,28 +28,12 @@ const char *hb_point_text(int dim, const double *x, char *text)
     return text;
 }
 
-/* values[n][width], each times factor; what names them in the message. */
-static hb_status scale(hb_context *context, const hb_problem *problem, const char *what, double t,
-                       double factor, size_t n, const double *x, size_t width, double *values)
-{
-    if (!values) return HB_OK;
-    for (size_t k = 0; k < n * width; k++) {
-        values[k] *= factor;
-        if (isfinite(values[k])) continue;
-        char point[HB_POINT_TEXT];
-        hb_point_text(problem->dim, x + k / width * (size_t)problem->dim, point);
-        return hb_fail(context, HB_ERROR_DOMAIN, "%s is %g at x = %s, t = %.6g; it must be finite",
-                       what, hb_printable(values[k]), point, t);
-    }
-    return HB_OK;
-}
-
-static hb_status evaluate(hb_context *context, const hb_problem *problem, const double *t,
-                          size_t t_step, size_t n, const double *x, double *f, double *divergence,
-                          double *grad_divergence, double *jacobian)
+static hb_status drift_evaluate(hb_context *context, const hb_problem *problem, const double *t,
+                                size_t t_step, size_t n, const double *x,
+                                const hb_drift_values *out)
 {
     return (problem->drift.callback ? hb_drift_callback_evaluate : hb_drift_text_evaluate)(
-        context, &problem->drift, t, t_step, n, x, f, divergence, grad_divergence, jacobian);
+        context, &problem->drift, t, t_step, n, x, out);
 }
 
 hb_status hb_problem_drift(hb_context *context, const hb_problem *problem, size_t n,
@@ -59,66 +43,71 @@ hb_status hb_problem_drift(hb_context *context, const hb_problem *problem, size_
     HB_CHECK(context, problem && (x || n == 0), HB_ERROR_ARGUMENT,
              "the problem or the points of a drift are NULL");
     const size_t d = (size_t)problem->dim;
+    const hb_drift_values out = {F, divergence, grad_divergence, jacobian};
     double t, rate;
     HB_TRY(hb_time_change_t(context, problem->change, tau, &t));
     HB_TRY(hb_time_change_rate(context, problem->change, t, &rate));
-    HB_TRY(evaluate(context, problem, &t, 0, n, x, F, divergence, grad_divergence, jacobian));
-    const double s = 1 / rate;
-    HB_TRY(scale(context, problem, "the drift", t, s, n, x, d, F));
-    HB_TRY(scale(context, problem, "the divergence of the drift", t, s, n, x, 1, divergence));
-    HB_TRY(scale(context, problem, "the gradient of the drift's divergence", t, s, n, x, d,
-                 grad_divergence));
-    return scale(context, problem, "the Jacobian of the drift", t, s, n, x, d * d, jacobian);
-}
-
-/* values[n][width], row i divided by rate[i]. */
-static void scale_each(size_t n, size_t width, const double *rate, double *values)
-{
-    if (!values) return;
-    for (size_t i = 0; i < n; i++) {
-        const double factor = 1 / rate[i];
-        for (size_t k = 0; k < width; k++) values[i * width + k] *= factor;
+    HB_TRY(drift_evaluate(context, problem, &t, 0, n, x, &out));
+    const struct {
+        const char *what;
+        size_t width;
+        double *values;
+    } parts[] = {{"the drift", d, F},
+                 {"the divergence of the drift", 1, divergence},
+                 {"the gradient of the drift's divergence", d, grad_divergence},
+                 {"the Jacobian of the drift", d * d, jacobian}};
+    const double factor = 1 / rate;
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+        double *values = parts[p].values;
+        for (size_t k = 0; values && k < n * parts[p].width; k++) {
+            char point[HB_POINT_TEXT];
+            values[k] *= factor;
+            HB_CHECK(context, isfinite(values[k]), HB_ERROR_DOMAIN,
+                     "%s is %g at x = %s, t = %.6g; it must be finite", parts[p].what,
+                     hb_printable(values[k]),
+                     hb_point_text(problem->dim, x + k / parts[p].width * d, point), t);
+        }
     }
+    return HB_OK;
 }
 
-static void scale_all(size_t n, double factor, double *values)
+/* Divides `points` points at a time, rows of them, by rate[rows]. */
+static void drift_divide(size_t rows, size_t points, size_t d, const double *rate,
+                         const hb_drift_values *out)
 {
-    if (!values) return;
-    for (size_t k = 0; k < n; k++) values[k] *= factor;
+    const size_t width[] = {d, 1, d, d * d};
+    double *const values[] = {out->f, out->divergence, out->grad_divergence, out->jacobian};
+    for (size_t p = 0; p < 4; p++)
+        for (size_t i = 0; values[p] && i < rows; i++) {
+            const double factor = 1 / rate[i];
+            double *row = values[p] + i * points * width[p];
+            for (size_t k = 0; k < points * width[p]; k++) row[k] *= factor;
+        }
 }
 
 /* times: scratch for t[n] and g^2/2, rate[n]. */
 static hb_status drift_at_times(hb_context *context, const hb_problem *problem, size_t n,
-                                const double *x, const double *tau, double *F, double *divergence,
-                                double *grad_divergence, double *jacobian, double *times)
+                                const double *x, const double *tau, double *times,
+                                const hb_drift_values *out)
 {
-    const size_t d = (size_t)problem->dim;
     double *t = times, *rate = times + n; // (n)
     HB_TRY(hb_time_change_times(context, problem->change, n, tau, t, rate));
-    HB_TRY(evaluate(context, problem, t, 1, n, x, F, divergence, grad_divergence, jacobian));
-    scale_each(n, d, rate, F);
-    scale_each(n, 1, rate, divergence);
-    scale_each(n, d, rate, grad_divergence);
-    scale_each(n, d * d, rate, jacobian);
+    HB_TRY(drift_evaluate(context, problem, t, 1, n, x, out));
+    drift_divide(n, 1, (size_t)problem->dim, rate, out);
     return HB_OK;
 }
 
 /* Any time will do; each tau must still be one. */
-static hb_status autonomous_drift(hb_context *context, const hb_problem *problem, size_t n,
-                                  const double *x, const double *tau, double *F, double *divergence,
-                                  double *grad_divergence, double *jacobian)
+static hb_status drift_autonomous(hb_context *context, const hb_problem *problem, size_t n,
+                                  const double *x, const double *tau, const hb_drift_values *out)
 {
-    const size_t d = (size_t)problem->dim;
     double t = 0, rate;
     for (size_t i = 0; i < n; i++)
         if (!(tau[i] >= 0 && isfinite(tau[i])))
             return hb_time_change_t(context, problem->change, tau[i], &t);
     HB_TRY(hb_time_change_rate(context, problem->change, t, &rate));
-    HB_TRY(evaluate(context, problem, &t, 0, n, x, F, divergence, grad_divergence, jacobian));
-    scale_all(n * d, 1 / rate, F);
-    scale_all(n, 1 / rate, divergence);
-    scale_all(n * d, 1 / rate, grad_divergence);
-    scale_all(n * d * d, 1 / rate, jacobian);
+    HB_TRY(drift_evaluate(context, problem, &t, 0, n, x, out));
+    drift_divide(1, n, (size_t)problem->dim, &rate, out);
     return HB_OK;
 }
 
@@ -128,15 +117,13 @@ hb_status hb_problem_drift_each(hb_context *context, const hb_problem *problem, 
 {
     HB_CHECK(context, problem && ((x && tau) || n == 0), HB_ERROR_ARGUMENT,
              "the problem, the points or the tau of a drift are NULL");
+    const hb_drift_values out = {F, divergence, grad_divergence, jacobian};
     if (hb_problem_is_autonomous(problem))
-        return autonomous_drift(context, problem, n, x, tau, F, divergence, grad_divergence,
-                                jacobian);
-    double few[2 * FEW];
-    void *memory = NULL;
-    if (n > FEW) HB_TRY(hb_allocate(context, n, 2 * sizeof(double), &memory));
-    const hb_status status = drift_at_times(context, problem, n, x, tau, F, divergence,
-                                            grad_divergence, jacobian, memory ? memory : few);
-    hb_release(context, memory);
+        return drift_autonomous(context, problem, n, x, tau, &out);
+    double few[2 * FEW], *many = NULL;
+    if (n > FEW) HB_TRY(HB_NEW(context, many, 2 * n));
+    const hb_status status = drift_at_times(context, problem, n, x, tau, many ? many : few, &out);
+    hb_release(context, many);
     return status;
 }
 
@@ -146,7 +133,8 @@ hb_status hb_problem_raw_drift(hb_context *context, const hb_problem *problem, s
 {
     for (size_t i = 0; i < n; i++)
         HB_TRY(hb_time_change_rate(context, problem->change, t[i], rate + i));
-    return evaluate(context, problem, t, 1, n, x, f, NULL, NULL, jacobian);
+    const hb_drift_values out = {.f = f, .jacobian = jacobian};
+    return drift_evaluate(context, problem, t, 1, n, x, &out);
 }
 
 int hb_problem_jacobian_is_timeless(const hb_problem *problem)

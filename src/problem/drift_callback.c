@@ -2,12 +2,12 @@
  *
  * Central differences D(h) = (f(x+h) - f(x-h))/2h, extrapolated twice (L. F. Richardson, 1911):
  *     E(h) = (4 D(h/2) - D(h))/3,     f'(x) = (16 E(h/2) - E(h))/15 + O(h^6 f^(7)/322560)
- * with h = 2^-6 max(1, |x_j|): for functions that vary on the scale 1 a Jacobian df_i/dx_j made so is
- * right to about 1e-13. The gradient of the divergence differentiates the divergence in the same way,
- * also when that is itself a difference, and about 1e-11 is left.
- * Of a gradient, J = J', so grad div f = Lap f: second differences of the same 1 + 6 d values give it, where a general
- * drift needs 36 d^2 of them.
- * All shifted points of a block go to the callback in one call; each point has its time.
+ * with h = 2^-6 max(1, |x_j|): for functions that vary on the scale 1 a Jacobian df_i/dx_j made so
+ * is right to about 1e-13. The gradient of the divergence differentiates the divergence in the same
+ * way, also when that is itself a difference, and about 1e-11 is left. Of a gradient, J = J', so
+ * grad div f = Lap f: second differences of the same 1 + 6 d values give it, where a general drift
+ * needs 36 d^2 of them. All shifted points of a block go to the callback in one call; each point
+ * has its time.
  * A number to reproduce: f = sin at x = 0.8 gives cos(0.8) to 1e-12. */
 #include "base/context.h"
 #include "base/memory.h"
@@ -28,12 +28,9 @@ static const double STEP = 0x1p-6;
 hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings *settings, int dim,
                                  hb_drift *drift)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, 2, sizeof(uint64_t), &memory));
-    drift->values = memset(memory, 0, 2 * sizeof(uint64_t));
+    HB_TRY(HB_NEW_CLEARED(context, drift->values, 2));
     if (!(settings->drift_facts & HB_DRIFT_FACT_REENTRANT)) {
-        HB_TRY(hb_allocate(context, 1, sizeof(omp_lock_t), &memory));
-        drift->lock = memory;
+        HB_TRY(HB_NEW(context, drift->lock, 1));
         omp_init_lock(drift->lock);
     }
     drift->dim = dim;
@@ -53,8 +50,8 @@ hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings 
 }
 
 /* At n points, `asked` of which are no shifts. */
-static hb_status call(hb_context *context, const hb_drift *drift, const double *t, size_t n,
-                      size_t asked, const double *x, double *f, double *jacobian)
+static hb_status callback_call(hb_context *context, const hb_drift *drift, const double *t,
+                               size_t n, size_t asked, const double *x, double *f, double *jacobian)
 {
     if (drift->lock) omp_set_lock(drift->lock);
     const int failure = drift->callback(drift->user, n, x, t, f, jacobian);
@@ -68,7 +65,7 @@ static hb_status call(hb_context *context, const hb_drift *drift, const double *
     return HB_OK;
 }
 
-/* shifted[d][6][d]: x with its coordinate j moved by +h, -h, +h/2, -h/2, +h/4, -h/4. times[d][6]: t. */
+/* shifted[d][6][d]: x with coordinate j moved by +-h, +-h/2, +-h/4; times[d][6]: t. */
 static void shift_point(size_t d, const double *x, double t, double *shifted, double *times)
 {
     static const double moves[SHIFTS] = {1, -1, 0.5, -0.5, 0.25, -0.25};
@@ -81,7 +78,7 @@ static void shift_point(size_t d, const double *x, double t, double *shifted, do
 }
 
 /* From the differences with h, h/2, h/4. */
-static double extrapolate(const double D[SHIFTS / 2])
+static double callback_extrapolate(const double D[SHIFTS / 2])
 {
     const double coarse = D[1] + (D[1] - D[0]) / 3, fine = D[2] + (D[2] - D[1]) / 3;
     return fine + (fine - coarse) / 15;
@@ -93,7 +90,7 @@ double hb_richardson(const double x[SHIFTS], const double y[SHIFTS])
     double D[SHIFTS / 2];
     for (int k = 0; k < SHIFTS / 2; k++)
         D[k] = (y[2 * k] - y[2 * k + 1]) / (x[2 * k] - x[2 * k + 1]);
-    return extrapolate(D);
+    return callback_extrapolate(D);
 }
 
 /* The second derivative, with the value y0 at x0. */
@@ -106,24 +103,20 @@ static double second_derivative(double x0, double y0, const double x[SHIFTS],
         D[k] = 2 * ((y[2 * k] - y0) / (right - x0) - (y0 - y[2 * k + 1]) / (x0 - left)) /
                (right - left);
     }
-    return extrapolate(D);
+    return callback_extrapolate(D);
 }
 
-/* Where results of points go; each may be NULL. */
-typedef struct results {
-    double *f, *divergence, *laplacian, *jacobian; // (n, d), (n), (n, d), (n, d, d)
-} results;
-
-/* From the values f[1 + 6 d][d] at a point and its shifts, at[1 + 6 d][d]. */
-static void combine(size_t d, const double *at, const double *f, size_t point, const results *out)
+/* From the values f[1 + 6 d][d] at a point and its shifts, at[1 + 6 d][d]; grad div f = Lap f. */
+static void callback_combine(size_t d, const double *at, const double *f, size_t point,
+                             const hb_drift_values *out)
 {
     double divergence = 0;
     if (out->f) memcpy(out->f + point * d, f, d * sizeof *f);
-    if (out->laplacian) memset(out->laplacian + point * d, 0, d * sizeof *f);
+    if (out->grad_divergence) memset(out->grad_divergence + point * d, 0, d * sizeof *f);
     for (size_t j = 0; j < d; j++)
         for (size_t i = 0; i < d; i++) {
             double x[SHIFTS], y[SHIFTS];
-            if (i != j && !out->jacobian && !out->laplacian) continue;
+            if (i != j && !out->jacobian && !out->grad_divergence) continue;
             for (size_t k = 0; k < SHIFTS; k++) {
                 x[k] = at[(1 + j * SHIFTS + k) * d + j];
                 y[k] = f[(1 + j * SHIFTS + k) * d + i];
@@ -131,8 +124,8 @@ static void combine(size_t d, const double *at, const double *f, size_t point, c
             const double slope = hb_richardson(x, y);
             if (i == j) divergence += slope;
             if (out->jacobian) out->jacobian[(point * d + i) * d + j] = slope;
-            if (out->laplacian)
-                out->laplacian[point * d + i] += second_derivative(at[j], f[i], x, y);
+            if (out->grad_divergence)
+                out->grad_divergence[point * d + i] += second_derivative(at[j], f[i], x, y);
         }
     if (out->divergence) out->divergence[point] = divergence;
 }
@@ -145,13 +138,12 @@ static size_t points_per_block(size_t n, size_t doubles)
 
 /* A point and its 6 d shifts, of all points of a block in one call. */
 static hb_status by_differences(hb_context *context, const hb_drift *drift, const double *t,
-                                size_t n, const double *x, const results *out)
+                                size_t n, const double *x, const hb_drift_values *out)
 {
     const size_t d = (size_t)drift->dim, rows = 1 + SHIFTS * d, each = rows * d;
     const size_t block = points_per_block(n, each);
-    void *memory;
-    HB_TRY(hb_allocate(context, block * (2 * each + rows), sizeof(double), &memory));
-    double *at = memory;              // (block, 1 + 6 d, d)
+    double *at; // (block, 1 + 6 d, d)
+    HB_TRY(HB_NEW(context, at, block * (2 * each + rows)));
     double *f = at + block * each;    // the same
     double *times = f + block * each; // (block, 1 + 6 d)
     hb_status status = HB_OK;
@@ -163,39 +155,39 @@ static hb_status by_differences(hb_context *context, const hb_drift *drift, cons
             shift_point(d, x + (first + i) * d, t[first + i], at + i * each + d,
                         times + i * rows + 1);
         }
-        status = call(context, drift, times, count * rows, count, at, f, NULL);
+        status = callback_call(context, drift, times, count * rows, count, at, f, NULL);
         for (size_t i = 0; i < count && status == HB_OK; i++)
-            combine(d, at + i * each, f + i * each, first + i, out);
+            callback_combine(d, at + i * each, f + i * each, first + i, out);
     }
-    hb_release(context, memory);
+    hb_release(context, at);
     return status;
 }
 
 /* Where the callback gives it. */
 static hb_status by_jacobian(hb_context *context, const hb_drift *drift, const double *t, size_t n,
-                             const double *x, const results *out)
+                             const double *x, const hb_drift_values *out)
 {
     const size_t d = (size_t)drift->dim, block = points_per_block(n, d * (d + 1));
-    void *memory;
-    HB_TRY(hb_allocate(context, block * d * (d + 1), sizeof(double), &memory));
-    double *spare = memory, *own = spare + block * d; // (block, d), (block, d, d)
+    double *spare; // (block, d)
+    HB_TRY(HB_NEW(context, spare, block * d * (d + 1)));
+    double *own = spare + block * d; // (block, d, d)
     hb_status status = HB_OK;
     for (size_t first = 0; first < n && status == HB_OK; first += block) {
         const size_t count = n - first < block ? n - first : block;
         double *J = out->jacobian ? out->jacobian + first * d * d : own;
-        status = call(context, drift, t + first, count, count, x + first * d,
-                      out->f ? out->f + first * d : spare, J);
+        status = callback_call(context, drift, t + first, count, count, x + first * d,
+                               out->f ? out->f + first * d : spare, J);
         for (size_t i = 0; i < count && out->divergence; i++) {
             out->divergence[first + i] = 0;
             for (size_t j = 0; j < d; j++) out->divergence[first + i] += J[(i * d + j) * d + j];
         }
     }
-    hb_release(context, memory);
+    hb_release(context, spare);
     return status;
 }
 
-static hb_status first_order(hb_context *context, const hb_drift *drift, const double *t, size_t n,
-                             const double *x, const results *out)
+static hb_status callback_first_order(hb_context *context, const hb_drift *drift, const double *t,
+                                      size_t n, const double *x, const hb_drift_values *out)
 {
     return (drift->has_jacobian ? by_jacobian : by_differences)(context, drift, t, n, x, out);
 }
@@ -205,43 +197,40 @@ static hb_status gradient_of_divergence(hb_context *context, const hb_drift *dri
 {
     const size_t d = (size_t)drift->dim, each = SHIFTS * d;
     const size_t block = points_per_block(n, each * (d + 2));
-    void *memory;
-    HB_TRY(hb_allocate(context, block * each * (d + 2), sizeof(double), &memory));
-    double *shifted = memory;                        // (block, d, 6, d)
+    double *shifted; // (block, d, 6, d)
+    HB_TRY(HB_NEW(context, shifted, block * each * (d + 2)));
     double *divergence = shifted + block * each * d; // (block, d, 6)
     double *times = divergence + block * each;       // (block, d, 6)
-    const results wanted = {.divergence = divergence};
+    const hb_drift_values wanted = {.divergence = divergence};
     hb_status status = HB_OK;
     for (size_t first = 0; first < n && status == HB_OK; first += block) {
         const size_t count = n - first < block ? n - first : block;
         for (size_t i = 0; i < count; i++)
             shift_point(d, x + (first + i) * d, t[first + i], shifted + i * each * d,
                         times + i * each);
-        status = first_order(context, drift, times, count * each, shifted, &wanted);
+        status = callback_first_order(context, drift, times, count * each, shifted, &wanted);
         for (size_t i = 0; i < count * d && status == HB_OK; i++) { /* point i/d, coordinate i%d */
             double place[SHIFTS];
             for (size_t k = 0; k < SHIFTS; k++) place[k] = shifted[(i * SHIFTS + k) * d + i % d];
             gradient[first * d + i] = hb_richardson(place, divergence + i * SHIFTS);
         }
     }
-    hb_release(context, memory);
+    hb_release(context, shifted);
     return status;
 }
 
-static hb_status evaluate(hb_context *context, const hb_drift *drift, const double *t, size_t n,
-                          const double *x, double *f, double *divergence, double *grad_divergence,
-                          double *jacobian)
+static hb_status callback_evaluate(hb_context *context, const hb_drift *drift, const double *t,
+                                   size_t n, const double *x, const hb_drift_values *out)
 {
     const int once = drift->facts.gradient && !drift->has_jacobian; /* grad div f = Lap f */
-    const results wanted = {f, divergence, once ? grad_divergence : NULL, jacobian};
-    if (!divergence && !jacobian && !wanted.laplacian) {
-        if (f) HB_TRY(call(context, drift, t, n, n, x, f, NULL));
-    } else {
-        HB_TRY(first_order(context, drift, t, n, x, &wanted));
-    }
-    if (grad_divergence && !once)
-        HB_TRY(gradient_of_divergence(context, drift, t, n, x, grad_divergence));
-    return HB_OK;
+    hb_drift_values wanted = *out;
+    if (!once) wanted.grad_divergence = NULL;
+    if (wanted.divergence || wanted.jacobian || wanted.grad_divergence)
+        HB_TRY(callback_first_order(context, drift, t, n, x, &wanted));
+    else if (out->f)
+        HB_TRY(callback_call(context, drift, t, n, n, x, out->f, NULL));
+    if (!out->grad_divergence || once) return HB_OK;
+    return gradient_of_divergence(context, drift, t, n, x, out->grad_divergence);
 }
 
 int hb_drift_by_differences(const hb_drift *drift)
@@ -250,17 +239,15 @@ int hb_drift_by_differences(const hb_drift *drift)
 }
 
 hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift, const double *t,
-                                     size_t t_step, size_t n, const double *x, double *f,
-                                     double *divergence, double *grad_divergence, double *jacobian)
+                                     size_t t_step, size_t n, const double *x,
+                                     const hb_drift_values *out)
 {
     if (n == 0) return HB_OK;
-    if (t_step) return evaluate(context, drift, t, n, x, f, divergence, grad_divergence, jacobian);
-    void *memory;
-    HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
-    double *times = memory; // (n)
+    if (t_step) return callback_evaluate(context, drift, t, n, x, out);
+    double *times; // (n)
+    HB_TRY(HB_NEW(context, times, n));
     for (size_t i = 0; i < n; i++) times[i] = *t;
-    const hb_status status =
-        evaluate(context, drift, times, n, x, f, divergence, grad_divergence, jacobian);
-    hb_release(context, memory);
+    const hb_status status = callback_evaluate(context, drift, times, n, x, out);
+    hb_release(context, times);
     return status;
 }

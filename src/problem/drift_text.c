@@ -2,12 +2,14 @@
  *
  * Everything is compiled once, at creation, so that threads can share it:
  *     f;   f and div f = sum df_i/dx_i;   f, div f and its gradient;   the Jacobian,
- * the last as the list of its entries that are not identically 0, which keeps a chain of 1000 sites at
- * 3000 derivatives instead of a million. drift_facts.c reads off the
- * formulas what kind of drift it is.
- * A number to reproduce: f = (y, 2.5 (1 - x^2) y - x) at (1.2, 0.7) has div f = 2.5 (1 - 1.44) = -1.1. */
+ * the last as the list of its entries that are not identically 0, which keeps a chain of 1000 sites
+ * at 3000 derivatives instead of a million. drift_facts.c reads off the formulas what kind of drift
+ * it is.
+ * A number to reproduce: f = (y, 2.5 (1 - x^2) y - x) at (1.2, 0.7) has div f = 2.5 (1 - 1.44) =
+ * -1.1. */
 #include "base/context.h"
 #include "base/memory.h"
+#include "formula/graph.h"
 #include "problem/problem_parts.h"
 
 #include <math.h>
@@ -22,7 +24,7 @@ typedef struct building {
     hb_node *f;        // (d)
     hb_node *gradient; // (2d+1): f, div f, grad div f
     hb_node *entries;  // (capacity): the Jacobian's
-    size_t capacity;
+    int capacity, place_capacity;
 } building;
 
 /* ---- parsing -------------------------------------------------------------------------------- */
@@ -62,13 +64,12 @@ static hb_status parse_components(building *b, const char *text)
 static hb_status parse_potential(building *b, const char *text)
 {
     hb_graph *graph = b->drift->graph;
-    hb_node V, minus, slope;
+    hb_node V, slope;
     HB_TRY(hb_graph_parse(graph, text, "potential", 0, &V));
     HB_TRY(hb_program_compile(graph, 1, &V, &b->drift->potential));
-    HB_TRY(hb_graph_constant(graph, -1, &minus));
     for (int i = 0; i < b->drift->dim; i++) {
         HB_TRY(hb_graph_derivative(graph, V, i + 1, &slope));
-        HB_TRY(hb_graph_multiply(graph, minus, slope, b->f + i));
+        HB_TRY(hb_graph_finish(graph, hb_build_scaled(graph, -1, slope), b->f + i));
     }
     return HB_OK;
 }
@@ -95,29 +96,6 @@ static hb_status compile_gradient(building *b)
     return hb_program_compile(graph, 2 * d + 1, b->gradient, &drift->with_gradient);
 }
 
-static hb_status grow_entries(building *b)
-{
-    hb_drift *drift = b->drift;
-    const size_t capacity = b->capacity ? 2 * b->capacity : 64;
-    void *nodes, *places = NULL;
-    HB_TRY(hb_allocate(b->context, capacity, sizeof(hb_node), &nodes));
-    const hb_status status = hb_allocate(b->context, capacity, sizeof(size_t), &places);
-    if (status != HB_OK) {
-        hb_release(b->context, nodes);
-        return status;
-    }
-    if (b->capacity) {
-        memcpy(nodes, b->entries, b->capacity * sizeof(hb_node));
-        memcpy(places, drift->entries, b->capacity * sizeof(size_t));
-    }
-    hb_release(b->context, b->entries);
-    hb_release(b->context, drift->entries);
-    b->entries = nodes;
-    drift->entries = places;
-    b->capacity = capacity;
-    return HB_OK;
-}
-
 static hb_status compile_jacobian(building *b)
 {
     hb_drift *drift = b->drift;
@@ -130,12 +108,13 @@ static hb_status compile_jacobian(building *b)
             HB_TRY(hb_graph_derivative(drift->graph, b->f[i], j + 1, &entry));
             if (hb_graph_is_constant(drift->graph, entry, &number) && number == 0) continue;
             drift->jacobian_depends_on_t |= hb_graph_depends(drift->graph, entry, 0);
-            if (drift->n_entries == b->capacity) HB_TRY(grow_entries(b));
+            HB_TRY(HB_GROW(b->context, b->entries, drift->n_entries, b->capacity));
+            HB_TRY(HB_GROW(b->context, drift->entries, drift->n_entries, b->place_capacity));
             drift->entries[drift->n_entries] = (size_t)i * (size_t)d + (size_t)j;
             b->entries[drift->n_entries++] = entry;
         }
     if (drift->n_entries == 0) return HB_OK;
-    return hb_program_compile(drift->graph, (int)drift->n_entries, b->entries, &drift->jacobian);
+    return hb_program_compile(drift->graph, drift->n_entries, b->entries, &drift->jacobian);
 }
 
 /* ---- creation ------------------------------------------------------------------------------- */
@@ -154,30 +133,26 @@ hb_status hb_drift_compile(hb_context *context, const hb_node *f, hb_drift *drif
 {
     building b = {.context = context, .drift = drift};
     const size_t d = (size_t)drift->dim;
-    void *memory;
-    HB_TRY(hb_allocate(context, d, sizeof(hb_node), &memory));
-    drift->components = memcpy(memory, f, d * sizeof *f);
-    HB_TRY(hb_allocate(context, 3 * d + 1, sizeof(hb_node), &memory));
-    b.f = memory;
-    b.gradient = b.f + d;
-    memcpy(b.f, f, d * sizeof *f);
+    HB_TRY(HB_NEW(context, drift->components, d));
+    b.f = memcpy(drift->components, f, d * sizeof *f);
+    HB_TRY(HB_NEW(context, b.gradient, 2 * d + 1));
     hb_status status = compile_gradient(&b);
     if (status == HB_OK) status = compile_jacobian(&b);
     if (status == HB_OK)
         status = hb_drift_find_facts(context, drift, b.f, b.entries, drift->potential != NULL);
     hb_release(context, b.entries);
-    hb_release(context, memory);
+    hb_release(context, b.gradient);
     return status;
 }
 
 hb_status hb_drift_from_text(hb_context *context, const hb_problem_settings *settings, int dim,
                              hb_drift *drift)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)dim, sizeof(hb_node), &memory));
-    hb_status status = hb_drift_parse(context, settings, dim, drift, memory);
-    if (status == HB_OK) status = hb_drift_compile(context, memory, drift);
-    hb_release(context, memory);
+    hb_node *f; // (dim)
+    HB_TRY(HB_NEW(context, f, (size_t)dim));
+    hb_status status = hb_drift_parse(context, settings, dim, drift, f);
+    if (status == HB_OK) status = hb_drift_compile(context, f, drift);
+    hb_release(context, f);
     return status;
 }
 
@@ -202,30 +177,33 @@ void hb_drift_destroy(hb_context *context, hb_drift *drift)
 
 /* ---- evaluation ----------------------------------------------------------------------------- */
 
-/* Takes apart rows (n, width) of f, div f, grad div f. */
-static void scatter(size_t n, size_t d, size_t width, const double *rows, double *f,
-                    double *divergence, double *grad_divergence)
+/* Takes apart rows (n, width) of f, div f, grad div f, for the points from `first` on. */
+static void drift_scatter(size_t n, size_t d, size_t width, const double *rows, size_t first,
+                          const hb_drift_values *out)
 {
-    for (size_t k = 0; f && k < d; k++) /* column by column: rows are short */
-        for (size_t i = 0; i < n; i++) f[i * d + k] = rows[i * width + k];
-    for (size_t i = 0; divergence && i < n; i++) divergence[i] = rows[i * width + d];
-    for (size_t k = 0; grad_divergence && k < d; k++)
-        for (size_t i = 0; i < n; i++) grad_divergence[i * d + k] = rows[i * width + d + 1 + k];
+    for (size_t k = 0; out->f && k < d; k++) /* column by column: rows are short */
+        for (size_t i = 0; i < n; i++) out->f[(first + i) * d + k] = rows[i * width + k];
+    for (size_t i = 0; out->divergence && i < n; i++)
+        out->divergence[first + i] = rows[i * width + d];
+    for (size_t k = 0; out->grad_divergence && k < d; k++)
+        for (size_t i = 0; i < n; i++)
+            out->grad_divergence[(first + i) * d + k] = rows[i * width + d + 1 + k];
 }
 
-static size_t rows_per_block(size_t n, size_t width)
+static size_t drift_rows_per_block(size_t n, size_t width)
 {
     const size_t rows = width < BLOCK_DOUBLES ? BLOCK_DOUBLES / width : 1;
     return n < rows ? n : rows;
 }
 
-static hb_status run_with_divergence(hb_context *context, const hb_drift *drift, const double *t,
-                                     size_t t_step, size_t n, const double *x, double *f,
-                                     double *divergence, double *grad_divergence)
+static hb_status drift_run_with_divergence(hb_context *context, const hb_drift *drift,
+                                           const double *t, size_t t_step, size_t n,
+                                           const double *x, const hb_drift_values *out)
 {
-    const size_t d = (size_t)drift->dim, width = grad_divergence ? 2 * d + 1 : d + 1;
-    const hb_program *program = grad_divergence ? drift->with_gradient : drift->with_divergence;
-    const size_t block = rows_per_block(n, width);
+    const int gradient = out->grad_divergence != NULL;
+    const size_t d = (size_t)drift->dim, width = gradient ? 2 * d + 1 : d + 1;
+    const hb_program *program = gradient ? drift->with_gradient : drift->with_divergence;
+    const size_t block = drift_rows_per_block(n, width);
     void *rows;
     HB_TRY(hb_allocate(context, block * width, sizeof(double), &rows));
     hb_status status = HB_OK;
@@ -233,46 +211,43 @@ static hb_status run_with_divergence(hb_context *context, const hb_drift *drift,
         const size_t count = n - i < block ? n - i : block;
         status =
             hb_program_run_times(context, program, count, x + i * d, t + i * t_step, t_step, rows);
-        if (status == HB_OK)
-            scatter(count, d, width, rows, f ? f + i * d : NULL, divergence ? divergence + i : NULL,
-                    grad_divergence ? grad_divergence + i * d : NULL);
+        if (status == HB_OK) drift_scatter(count, d, width, rows, i, out);
     }
     hb_release(context, rows);
     return status;
 }
 
-static hb_status run_jacobian(hb_context *context, const hb_drift *drift, const double *t,
-                              size_t t_step, size_t n, const double *x, double *jacobian)
+static hb_status drift_run_jacobian(hb_context *context, const hb_drift *drift, const double *t,
+                                    size_t t_step, size_t n, const double *x, double *jacobian)
 {
-    const size_t d = (size_t)drift->dim, width = drift->n_entries;
+    const size_t d = (size_t)drift->dim, width = (size_t)drift->n_entries;
     memset(jacobian, 0, n * d * d * sizeof *jacobian);
     if (width == 0) return HB_OK;
-    const size_t block = rows_per_block(n, width);
-    void *memory;
-    HB_TRY(hb_allocate(context, block * width, sizeof(double), &memory));
-    const double *rows = memory;
+    const size_t block = drift_rows_per_block(n, width);
+    double *rows;
+    HB_TRY(HB_NEW(context, rows, block * width));
     hb_status status = HB_OK;
     for (size_t i = 0; i < n && status == HB_OK; i += block) {
         const size_t count = n - i < block ? n - i : block;
         status = hb_program_run_times(context, drift->jacobian, count, x + i * d, t + i * t_step,
-                                      t_step, memory);
+                                      t_step, rows);
         for (size_t row = 0; row < count && status == HB_OK; row++)
             for (size_t k = 0; k < width; k++)
                 jacobian[(i + row) * d * d + drift->entries[k]] = rows[row * width + k];
     }
-    hb_release(context, memory);
+    hb_release(context, rows);
     return status;
 }
 
 hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, const double *t,
-                                 size_t t_step, size_t n, const double *x, double *f,
-                                 double *divergence, double *grad_divergence, double *jacobian)
+                                 size_t t_step, size_t n, const double *x,
+                                 const hb_drift_values *out)
 {
     if (n == 0) return HB_OK;
-    if (divergence || grad_divergence)
-        HB_TRY(
-            run_with_divergence(context, drift, t, t_step, n, x, f, divergence, grad_divergence));
-    else if (f)
-        HB_TRY(hb_program_run_times(context, drift->value, n, x, t, t_step, f));
-    return jacobian ? run_jacobian(context, drift, t, t_step, n, x, jacobian) : HB_OK;
+    if (out->divergence || out->grad_divergence)
+        HB_TRY(drift_run_with_divergence(context, drift, t, t_step, n, x, out));
+    else if (out->f)
+        HB_TRY(hb_program_run_times(context, drift->value, n, x, t, t_step, out->f));
+    return out->jacobian ? drift_run_jacobian(context, drift, t, t_step, n, x, out->jacobian)
+                         : HB_OK;
 }

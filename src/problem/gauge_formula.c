@@ -1,8 +1,9 @@
-/* The potential of the gauge as a formula: Q = |F|^2/4 + div F/2 and grad Q, exactly, from the graph of the drift.
+/* The potential of the gauge as a formula: Q = |F|^2/4 + div F/2 and grad Q, exactly, from the
+ * graph of the drift.
  *
- * F = f/(g^2/2), and g is one number where F does not depend on tau. The drift's nodes are copied to a graph of their
- * own, so that the problem is left as it is; Q and its derivatives share their parts there, and are one program. V is
- * the problem's own formula, where it was given one.
+ * F = f/(g^2/2), and g is one number where F does not depend on tau. The drift's nodes are copied
+ * to a graph of their own, so that the problem is left as it is; Q and its derivatives share their
+ * parts there, and are one program. V is the problem's own formula, where it was given one.
  * A number to reproduce: F = 2 (x - x^3) has Q(1.6) = 1 - 2 1.6^2 - 2 1.6^4 + 1.6^6 = -0.450. */
 #include "problem/gauge_formula.h"
 #include "base/context.h"
@@ -27,7 +28,7 @@ struct hb_gauge_formula {
 };
 
 /* nodes[d]: F; then Q and its gradient in nodes[d .. 2d], and on the line Q'' after them. */
-static hb_status build(hb_gauge_formula *formula, hb_node *nodes)
+static hb_status gauge_build(hb_gauge_formula *formula, hb_node *nodes)
 {
     hb_graph *graph = formula->graph;
     const int d = formula->problem->dim;
@@ -67,17 +68,18 @@ static hb_status copy_drift(hb_gauge_formula *formula, hb_node *nodes)
     return hb_graph_finish(graph, nodes[d - 1], nodes + d - 1);
 }
 
-static hb_status create(hb_context *context, const hb_problem *problem, hb_gauge_formula *formula)
+static hb_status gauge_create(hb_context *context, const hb_problem *problem,
+                              hb_gauge_formula *formula)
 {
     const size_t d = (size_t)problem->dim;
-    void *memory;
+    hb_node *nodes; // (3 d + 1)
     HB_TRY(hb_time_change_rate(context, problem->change, 0, &formula->rate));
     HB_TRY(hb_graph_create(context, problem->dim, &formula->graph));
-    HB_TRY(hb_allocate(context, 3 * d + 1, sizeof(hb_node), &memory));
-    hb_status status = copy_drift(formula, memory);
-    if (status == HB_OK) status = build(formula, memory);
+    HB_TRY(HB_NEW(context, nodes, 3 * d + 1));
+    hb_status status = copy_drift(formula, nodes);
+    if (status == HB_OK) status = gauge_build(formula, nodes);
     if (status == HB_OK) status = hb_potential_cells_create(context, problem, &formula->cells);
-    hb_release(context, memory);
+    hb_release(context, nodes);
     return status;
 }
 
@@ -86,19 +88,18 @@ hb_status hb_gauge_formula_create(hb_context *context, const hb_problem *problem
                                   hb_gauge_formula **out)
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);
-    void *memory;
+    hb_gauge_formula *formula;
     *out = NULL;
     if (!facts->is_formula || !problem->drift.components || facts->n_breaks > 0 ||
         problem->dim > MOST_DIM || !hb_problem_is_gradient(problem) ||
         !hb_problem_is_autonomous(problem))
         return HB_OK;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_gauge_formula), &memory));
-    hb_gauge_formula *formula = memset(memory, 0, sizeof *formula);
+    HB_TRY(HB_NEW_CLEARED(context, formula, 1));
     formula->context = context;
     formula->problem = problem;
     char message[sizeof context->message];
     memcpy(message, context->message, sizeof message);
-    const hb_status status = create(context, problem, formula);
+    const hb_status status = gauge_create(context, problem, formula);
     if (status == HB_OK) {
         *out = formula;
         return HB_OK;
@@ -154,16 +155,14 @@ hb_status hb_gauge_formula_potential(hb_context *context, const hb_gauge_formula
                                      const double *x, double *V)
 {
     const hb_problem *problem = formula->problem;
-    const size_t bytes = n * (size_t)problem->dim * sizeof(double);
-    void *origin;
+    double *origin; // (n, d)
     if (problem->drift.potential) {
         HB_TRY(hb_program_run(context, problem->drift.potential, n, x, 0, V));
         for (size_t i = 0; i < n; i++) V[i] /= formula->rate;
         return HB_OK;
     }
-    HB_TRY(hb_allocate(context, bytes + 1, 1, &origin));
-    const hb_status status =
-        hb_potential_rise(context, problem, formula->cells, n, memset(origin, 0, bytes), x, V);
+    HB_TRY(HB_NEW_CLEARED(context, origin, n * (size_t)problem->dim));
+    const hb_status status = hb_potential_rise(context, problem, formula->cells, n, origin, x, V);
     hb_release(context, origin);
     return status;
 }

@@ -1,17 +1,14 @@
-/* The stationary density of dx = f(x) dt + g(x) dW on a line, for any noise (Ito; D = g^2/2).
+/* The stationary density of dx = f(x) dt + g(x) dW in one dimension, for any noise (Ito; D =
+ * g^2/2).
  *
- * Its current f u - (D u)' is the same everywhere and 0 far out, so it is 0:
- *     (ln u)' = W = (f - D')/D.
- * Noise that grows with x makes tails that fall like a power. In s with x = sinh s they fall exponentially, and light tails
- * faster still:
+ * Its current f u - (D u)' is 0, so (ln u)' = W = (f - D')/D. In s with x = sinh s heavy tails fall
+ * exponentially:
  *     (ln u_s)' = W(sinh s) cosh s + tanh s,     ln u = ln u_s - ln cosh s
- * is a problem of one dimension with noise sqrt(2), whose stationary density stationary_density.c forms on
- * adaptive panels. Where g is 0 what lies on the two sides may never meet, and where g jumps D' does not show it:
- * both are refused. Whether D can be 0 is asked of interval arithmetic on PIECES pieces of the part of the line that has the
- * mass.
- *
- * H. Risken, The Fokker-Planck Equation, 1989, section 5.2. A number to reproduce: f = -x, g = sqrt(1 + x^2) has
- * u(0) = 1/2: u = (1 + x^2)^-3/2/2. */
+ * is a problem with noise sqrt(2), whose stationary density stationary_density.c forms. Where g is
+ * 0 what lies on the two sides may never meet, and where g jumps D' does not show it: both are
+ * refused, by interval arithmetic on PIECES pieces of the part of the line that has the mass. H.
+ * Risken, The Fokker-Planck Equation, 1989, section 5.2.
+ * A number to reproduce: f = -x, g = sqrt(1 + x^2) has u(0) = 1/2: u = (1 + x^2)^-3/2/2. */
 #include "problem/line_balance.h"
 #include "base/context.h"
 #include "base/memory.h"
@@ -35,7 +32,7 @@ struct hb_line_balance {
 
 /* ---- made and destroyed ---- */
 
-static hb_status compile(hb_context *context, hb_graph *graph, hb_node node, hb_drift *out)
+static hb_status balance_compile(hb_context *context, hb_graph *graph, hb_node node, hb_drift *out)
 {
     hb_node own;
     out->dim = 1;
@@ -43,8 +40,8 @@ static hb_status compile(hb_context *context, hb_graph *graph, hb_node node, hb_
     return hb_drift_compile(context, &own, out);
 }
 
-static hb_status build(hb_context *context, hb_graph *graph, hb_node f, int m, const hb_node *G,
-                       hb_line_balance *out)
+static hb_status balance_build(hb_context *context, hb_graph *graph, hb_node f, int m,
+                               const hb_node *G, hb_line_balance *out)
 {
     hb_node D = hb_build_constant(graph, 0), slope, nodes[2];
     const hb_node s = hb_build_variable(graph, 1);
@@ -63,17 +60,15 @@ static hb_status build(hb_context *context, hb_graph *graph, hb_node f, int m, c
         graph, hb_build_multiply(graph, nodes[0], hb_build_unary(graph, HB_OP_COSH, s)),
         hb_build_unary(graph, HB_OP_TANH, s));
     HB_TRY(hb_graph_finish(graph, nodes[0], &nodes[0]));
-    HB_TRY(compile(context, graph, nodes[0], &out->slope));
-    return compile(context, graph, nodes[1], &out->size);
+    HB_TRY(balance_compile(context, graph, nodes[0], &out->slope));
+    return balance_compile(context, graph, nodes[1], &out->size);
 }
 
 hb_status hb_line_balance_create(hb_context *context, hb_graph *graph, hb_node f, int m,
                                  const hb_node *G, hb_line_balance **out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_line_balance), &memory));
-    *out = memset(memory, 0, sizeof(hb_line_balance));
-    return build(context, graph, f, m, G, *out);
+    HB_TRY(HB_NEW_CLEARED(context, *out, 1));
+    return balance_build(context, graph, f, m, G, *out);
 }
 
 void hb_line_balance_destroy(hb_context *context, hb_line_balance *balance)
@@ -122,7 +117,8 @@ static hb_status check_breaks(hb_context *context, const hb_line_balance *balanc
 }
 
 /* D must be above 0 between low and high. */
-static hb_status check_size(hb_context *context, const hb_problem *size, double low, double high)
+static hb_status balance_check_size(hb_context *context, const hb_problem *size, double low,
+                                    double high)
 {
     for (int k = 0; k < PIECES; k++) {
         const hb_interval s = {low + (high - low) * k / PIECES,
@@ -134,8 +130,8 @@ static hb_status check_size(hb_context *context, const hb_problem *size, double 
     return HB_OK;
 }
 
-/* Where the scale int exp(-int f/D dx) dx ends at a finite value paths run away to infinity and do not come back. In s its
- * slope grows like e^(kappa s), kappa = tanh s - (f/D) cosh s. */
+/* Where the scale int exp(-int f/D dx) dx ends at a finite value paths run away to infinity and
+ * do not come back. In s its slope grows like e^(kappa s), kappa = tanh s - (f/D) cosh s. */
 static hb_status check_return(hb_context *context, const hb_problem *line, const hb_problem *size,
                               double s, int upper)
 {
@@ -149,9 +145,9 @@ static hb_status check_return(hb_context *context, const hb_problem *line, const
     return HB_OK;
 }
 
-static hb_status evaluate(hb_context *context, const hb_stationary *density, size_t n,
-                          const double *x, double *log_density, double *error, double *score,
-                          double *score_error)
+static hb_status balance_evaluate(hb_context *context, const hb_stationary *density, size_t n,
+                                  const double *x, double *log_density, double *error,
+                                  double *score, double *score_error)
 {
     for (size_t i = 0; i < n; i++) {
         const double s = asinh(x[i]), stretch = hypot(1, x[i]); /* cosh s */
@@ -175,7 +171,7 @@ static hb_status evaluate(hb_context *context, const hb_stationary *density, siz
 
 hb_status hb_problem_balance(hb_context *context, const hb_problem *problem, size_t n,
                              const double *x, double *log_density, double *error, double *score,
-                             double *score_error, int *doubtful)
+                             double *score_error, int *flagged)
 {
     const hb_line_balance *balance = problem->noise_matrix.balance;
     const hb_problem line = in_s(problem, &balance->slope), size = in_s(problem, &balance->size);
@@ -186,7 +182,7 @@ hb_status hb_problem_balance(hb_context *context, const hb_problem *problem, siz
     if (!(at_zero > 0)) return refuse_zero(context, 0);
     hb_status status = hb_stationary_create(context, &line, &density);
     if (status == HB_ERROR_DOMAIN || status == HB_ERROR_NUMERICAL) {
-        HB_TRY(check_size(context, &size, -NEAR, NEAR));
+        HB_TRY(balance_check_size(context, &size, -NEAR, NEAR));
         return hb_fail(context, HB_ERROR_ARGUMENT,
                        "there is no stationary density that could be formed: the noise vanishes "
                        "somewhere, or the density falls off so slowly that numbers end before it; "
@@ -194,14 +190,14 @@ hb_status hb_problem_balance(hb_context *context, const hb_problem *problem, siz
     }
     HB_TRY(status);
     hb_stationary_box(density, &low, &high);
-    *doubtful = hb_stationary_is_doubtful(density);
-    /* Beyond a zero of D there may be another stationary density: the box of one does not show it. */
+    *flagged = hb_stationary_is_flagged(density);
+    /* Beyond a zero of D there may be another stationary density. */
     const double around = asinh(BEYOND * fmax(sinh(fabs(low)), sinh(fabs(high))));
-    status = check_size(context, &size, -around, around);
+    status = balance_check_size(context, &size, -around, around);
     if (status == HB_OK) status = check_return(context, &line, &size, low, 0);
     if (status == HB_OK) status = check_return(context, &line, &size, high, 1);
     if (status == HB_OK)
-        status = evaluate(context, density, n, x, log_density, error, score, score_error);
+        status = balance_evaluate(context, density, n, x, log_density, error, score, score_error);
     hb_stationary_destroy(context, density);
     return status;
 }

@@ -1,4 +1,5 @@
-/* problem/line_balance.h: on a line with noise g(x) the current of a stationary density is 0, and its slope is known. */
+/* problem/line_balance.h: on a line with noise g(x) the current of a stationary density is 0,
+ * and its slope is known. */
 #ifndef HB_PROBLEM_LINE_BALANCE_H
 #define HB_PROBLEM_LINE_BALANCE_H
 
@@ -15,10 +16,10 @@ void hb_line_balance_destroy(hb_context *context, hb_line_balance *balance);
 
 /* 1: the problem has one: a formula in one dimension whose noise depends on x. */
 int hb_problem_has_balance(const hb_problem *problem);
-/* ln u with its error and the score at x[n] of the stationary density; *doubtful as hb_stationary_is_doubtful. HB_ERROR_ARGUMENT
- * when there is none: the noise vanishes or jumps, or nothing normalises. */
+/* ln u with its error and the score at x[n] of the stationary density; *flagged as in
+ * stationary_density.h. HB_ERROR_ARGUMENT: the noise vanishes or jumps, or nothing normalises. */
 hb_status hb_problem_balance(hb_context *context, const hb_problem *problem, size_t n,
                              const double *x, double *log_density, double *error, double *score,
-                             double *score_error, int *doubtful);
+                             double *score_error, int *flagged);
 
 #endif

@@ -1,14 +1,13 @@
-/* The noise that no frame reduces, as a matrix G(t) or a field of matrices G(x,t).
+/* The noise that no transform reduces, as a matrix G(t) or a field of matrices G(x,t).
  *
  *     D = G G'/2,     (div D)_i = sum_j dD_ij/dx_j
- * of formulas exactly, of a callback by central differences, extrapolated twice (drift_callback.c). Problems with
- * such a noise have tau = t.
+ * of formulas exactly, of a callback by central differences, extrapolated twice (drift_callback.c).
+ * Problems with such a noise have tau = t.
  * A number to reproduce: the noise "0, 0.7" in the plane has D = diag(0, 0.245). */
 #include "problem/noise.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "formula/graph.h"
-#include "problem/frame_build.h"
 #include "problem/line_balance.h"
 #include "problem/problem_parts.h"
 
@@ -24,9 +23,8 @@ static const double STEP = 0x1p-6;
 hb_status hb_noise_compile_divergence(hb_context *context, hb_graph *graph, int d, int m,
                                       const hb_node *G, hb_matrix_noise *noise)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)d, sizeof(hb_node), &memory));
-    hb_node *sum = memory; // (d)
+    hb_node *sum; // (d)
+    HB_TRY(HB_NEW(context, sum, (size_t)d));
     hb_status status = HB_OK;
     for (int i = 0; i < d && status == HB_OK; i++) {
         sum[i] = hb_build_constant(graph, 0);
@@ -38,12 +36,12 @@ hb_status hb_noise_compile_divergence(hb_context *context, hb_graph *graph, int 
             status = hb_graph_finish(graph, entry, &entry);
             if (status == HB_OK) status = hb_graph_derivative(graph, entry, j + 1, &entry);
             if (status != HB_OK) break;
-            entry = hb_build_multiply(graph, hb_build_constant(graph, 0.5), entry);
+            entry = hb_build_scaled(graph, 0.5, entry);
             status = hb_graph_finish(graph, hb_build_add(graph, sum[i], entry), &sum[i]);
         }
     }
     if (status == HB_OK) status = hb_program_compile(graph, d, sum, &noise->divergence);
-    hb_release(context, memory);
+    hb_release(context, sum);
     return status;
 }
 
@@ -53,14 +51,12 @@ hb_status hb_noise_from_callback(hb_context *context, const hb_problem_settings 
     hb_matrix_noise *noise = &problem->noise_matrix;
     hb_graph *graph;
     hb_node root;
-    void *lock;
     HB_CHECK(context, s->noise_columns >= 0 && s->noise_columns <= HB_MAX_DIM, HB_ERROR_ARGUMENT,
              "noise_columns is %d; it must be 0 to %d", s->noise_columns, HB_MAX_DIM);
     HB_CHECK(context, s->convention != HB_CONVENTION_STRATONOVICH, HB_ERROR_ARGUMENT,
              "the convention is stratonovich and the noise is a callback; give the noise as text, "
              "or Ito's drift");
-    HB_TRY(hb_allocate(context, 1, sizeof(omp_lock_t), &lock));
-    noise->lock = lock;
+    HB_TRY(HB_NEW(context, noise->lock, 1));
     omp_init_lock(noise->lock);
     noise->kind = HB_NOISE_FIELD;
     noise->columns = s->noise_columns ? s->noise_columns : problem->dim;
@@ -105,18 +101,17 @@ int hb_problem_noise_is_constant(const hb_problem *problem)
                : problem->noise_matrix.constant;
 }
 
-static hb_status call(hb_context *context, const hb_problem *problem, size_t n, const double *x,
-                      double t, double *G)
+static hb_status noise_call(hb_context *context, const hb_problem *problem, size_t n,
+                            const double *x, double t, double *G)
 {
     const hb_matrix_noise *noise = &problem->noise_matrix;
-    void *memory;
-    HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
-    double *times = memory; // (n)
+    double *times; // (n)
+    HB_TRY(HB_NEW(context, times, n));
     for (size_t i = 0; i < n; i++) times[i] = t;
     omp_set_lock(noise->lock);
     const int failure = noise->callback(noise->user, n, x, times, G);
     omp_unset_lock(noise->lock);
-    hb_release(context, memory);
+    hb_release(context, times);
     HB_CHECK(context, failure == 0, HB_ERROR_CALLBACK,
              "the callback for the noise returned %d at t = %g; 0 means success", failure, t);
     return HB_OK;
@@ -147,13 +142,13 @@ hb_status hb_problem_noise_factor(hb_context *context, const hb_problem *problem
     const hb_matrix_noise *noise = &problem->noise_matrix;
     if (n == 0) return HB_OK;
     if (noise->kind == HB_NOISE_SCALAR) return scalar_factor(context, problem, n, t, G);
-    if (noise->callback) return call(context, problem, n, x, t, G);
+    if (noise->callback) return noise_call(context, problem, n, x, t, G);
     return hb_program_run(context, noise->factor, n, noise->kind == HB_NOISE_FIELD ? x : NULL, t,
                           G);
 }
 
 /* D from G, for one point. */
-static void square(size_t d, size_t m, const double *G, double *D)
+static void noise_square(size_t d, size_t m, const double *G, double *D)
 {
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j <= i; j++) {
@@ -186,12 +181,12 @@ static hb_status divergence_by_differences(hb_context *context, const hb_problem
     hb_status status = HB_OK;
     for (size_t j = 0; j < d && status == HB_OK; j++) {
         shift_points(n, d, j, x, at);
-        status = call(context, problem, n * SHIFTS, at, t, G);
+        status = noise_call(context, problem, n * SHIFTS, at, t, G);
         for (size_t i = 0; i < n && status == HB_OK; i++) {
             double place[SHIFTS], value[SHIFTS];
             for (size_t k = 0; k < SHIFTS; k++) {
                 place[k] = at[(i * SHIFTS + k) * d + j];
-                square(d, m, G + (i * SHIFTS + k) * d * m, D + k * d * d);
+                noise_square(d, m, G + (i * SHIFTS + k) * d * m, D + k * d * d);
             }
             for (size_t a = 0; a < d; a++) {
                 for (size_t k = 0; k < SHIFTS; k++) value[k] = D[k * d * d + a * d + j];
@@ -208,12 +203,12 @@ hb_status hb_problem_diffusion(hb_context *context, const hb_problem *problem, s
 {
     const hb_matrix_noise *noise = &problem->noise_matrix;
     const size_t d = (size_t)problem->dim, m = (size_t)hb_problem_noise_columns(problem);
-    void *memory;
-    HB_TRY(hb_allocate(context, n * d * m, sizeof(double), &memory));
-    const double *G = memory; // (n, d, m)
-    hb_status status = hb_problem_noise_factor(context, problem, n, x, t, memory);
-    for (size_t i = 0; i < n && status == HB_OK; i++) square(d, m, G + i * d * m, D + i * d * d);
-    hb_release(context, memory);
+    double *G; // (n, d, m)
+    HB_TRY(HB_NEW(context, G, n * d * m));
+    hb_status status = hb_problem_noise_factor(context, problem, n, x, t, G);
+    for (size_t i = 0; i < n && status == HB_OK; i++)
+        noise_square(d, m, G + i * d * m, D + i * d * d);
+    hb_release(context, G);
     if (status != HB_OK || !divergence) return status;
     memset(divergence, 0, n * d * sizeof *divergence);
     if (noise->divergence) return hb_program_run(context, noise->divergence, n, x, t, divergence);

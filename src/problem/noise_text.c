@@ -4,9 +4,9 @@
  *     0.5, 2                  G = diag(0.5, 2)
  *     1, 0; 0.3, 0.8          G, d rows, any number of columns
  *     0.2*x[i]                one for each axis: i is the axis
- *     0.2*x[i];               one row for all axes, each in its own i: here one column, one noise for all
- * Ito's drift of a Stratonovich equation is f_i + 1/2 sum_jk G_jk dG_ik/dx_j: P. E. Kloeden, E. Platen, Numerical
- * Solution of Stochastic Differential Equations, 1992, section 4.9.
+ *     0.2*x[i];               one row for all axes, each in its own i: one noise for all
+ * Ito's drift of a Stratonovich equation is f_i + 1/2 sum_jk G_jk dG_ik/dx_j: P. E. Kloeden, E.
+ * Platen, Numerical Solution of Stochastic Differential Equations, 1992, section 4.9.
  * A number to reproduce: dX = X o dW has Ito's drift X/2. */
 #include "problem/noise_text.h"
 #include "base/context.h"
@@ -66,7 +66,7 @@ static int is_blank(const char *from, const char *to)
 }
 
 /* Rows that are not blank; repeats: the only one ends with a semicolon. */
-static int count_rows(const char *text, int *repeats)
+static int noise_count_rows(const char *text, int *repeats)
 {
     int rows = 0, semicolons = 0;
     for (const char *at = text;; at++) {
@@ -97,11 +97,10 @@ static hb_status parse_row(hb_graph *graph, const char *pieces, int row, int col
 static hb_status split_row(hb_context *context, const char *begin, const char *end, int *count,
                            char **pieces)
 {
-    void *copy;
+    char *copy;
     const size_t length = (size_t)(end - begin);
-    HB_TRY(hb_allocate(context, length + 1, 1, &copy));
+    HB_TRY(HB_NEW_CLEARED(context, copy, length + 1));
     memcpy(copy, begin, length);
-    ((char *)copy)[length] = '\0';
     const hb_status status = hb_graph_split(context, copy, count, pieces);
     hb_release(context, copy);
     return status;
@@ -109,14 +108,12 @@ static hb_status split_row(hb_context *context, const char *begin, const char *e
 
 static hb_status allocate_nodes(hb_context *context, int rows, int columns, hb_noise_nodes *out)
 {
-    void *memory;
     HB_CHECK(context, rows <= MOST_ROWS && columns >= 1 && columns <= MOST_ROWS, HB_ERROR_ARGUMENT,
              "the noise is a matrix of %d rows and %d columns; there may be %d of each, and more "
              "where the noise is one formula in t for all axes",
              rows, columns, MOST_ROWS);
-    HB_TRY(hb_allocate(context, (size_t)rows * (size_t)columns, sizeof(hb_node), &memory));
-    *out = (hb_noise_nodes){.rows = rows, .columns = columns, .G = memory};
-    return HB_OK;
+    *out = (hb_noise_nodes){.rows = rows, .columns = columns};
+    return HB_NEW(context, out->G, (size_t)rows * (size_t)columns);
 }
 
 /* One formula, or one for each axis: a diagonal matrix. */
@@ -153,7 +150,7 @@ static hb_status parse_matrix(hb_context *context, const char *text, int dim, hb
                               hb_noise_nodes *out)
 {
     int repeats, row = 0;
-    const int rows = count_rows(text, &repeats);
+    const int rows = noise_count_rows(text, &repeats);
     HB_CHECK(context, rows == dim || repeats, HB_ERROR_ARGUMENT,
              "the noise has %d row%s and dim is %d; give %d rows by semicolons, or one that ends "
              "with a semicolon and stands for all",
@@ -206,8 +203,8 @@ hb_status hb_noise_convert(hb_graph *graph, const hb_noise_nodes *noise, hb_node
                 hb_node slope, term = noise->G[i * m + k];
                 if (!hb_graph_depends(graph, term, j + 1)) continue;
                 HB_TRY(hb_graph_derivative(graph, term, j + 1, &slope));
-                term = hb_build_multiply(graph, noise->G[j * m + k], slope);
-                term = hb_build_multiply(graph, hb_build_constant(graph, 0.5), term);
+                term = hb_build_scaled(graph, 0.5,
+                                       hb_build_multiply(graph, noise->G[j * m + k], slope));
                 HB_TRY(hb_graph_finish(graph, hb_build_add(graph, f[i], term), &f[i]));
             }
     return HB_OK;

@@ -9,10 +9,10 @@ typedef struct hb_noise_nodes {
     hb_node *G; // (rows, columns)
 } hb_noise_nodes;
 
-/* 1: the text is one formula without x, g(t), the same for all axes. parameters: as in the problem's settings. */
+/* 1: the text is one formula g(t) without x for all axes. parameters: as in the settings. */
 int hb_noise_text_is_plain(hb_context *context, const char *text, int n_parameters,
                            const char *const *names, const double *values);
-/* Into a graph that has the drift's variables and parameters. G is to be released with hb_release. */
+/* Into a graph that has the drift's variables and parameters. G: release by hb_release. */
 hb_status hb_noise_text_parse(hb_context *context, const char *text, int dim, hb_graph *graph,
                               hb_noise_nodes *out);
 /* Ito's drift of a Stratonovich equation, in place: f_i += 1/2 sum_jk G_jk dG_ik/dx_j. */

@@ -2,18 +2,17 @@
  *
  * With a potential typed as text: its program, divided by g^2/2. Without:
  *     V(x) - V(a) = - int_0^1 F(a + s (x - a)).(x - a) ds
- * by Gauss's rule with 12 nodes on 1, 2, 4, ... pieces until two sums agree to 1e-12; it is exact
- * for polynomials up to degree 23. Two sums also agree where all nodes miss the same narrow part of F. So, where
- * F_i depends on x_i alone, each axis is cut into the cells of features.c, on which nothing is hidden, and V_i at
- * their borders is kept. With B_i(x) the border of the cell of x_i
- *     V(x) - V(a) = sum_i V_i(B_i(x)) - V_i(B_i(a)) + rise from B(x) to x - rise from B(a) to a,
- * and for an axis on which x_i and a_i share a cell the rise from a_i to x_i.
- * Numbers to reproduce: F = 2 (x - x^3) from 0 to 1.6 has rise 1.6^4/2 - 1.6^2 = 0.7168; F = 10 tanh(5x - 1)
- * from -559.7 to 0.3 has 5597.373476624964. */
+ * by Gauss's rule with 12 nodes on 1, 2, 4, ... pieces until two sums agree to 1e-12. They also
+ * agree where all nodes miss the same narrow part of F. So, where F_i depends on x_i alone, V_i is
+ * kept at the borders B_i of cells on which nothing is hidden (features.c), and
+ *     V(x) - V(a) = sum_i V_i(B_i(x)) - V_i(B_i(a)) + rise from B(x) to x - rise from B(a) to a.
+ * Numbers to reproduce: F = 2 (x - x^3) from 0 to 1.6 has rise 0.7168; F = 10 tanh(5x - 1) from
+ * -559.7 to 0.3 has 5597.373476624964. */
 #include "problem/potential_rise.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
-#include "problem/drift_features.h"
+#include "problem/drift_facts.h"
 #include "problem/problem_parts.h"
 
 #include <math.h>
@@ -28,19 +27,17 @@ static hb_status program_rise(hb_context *context, const hb_problem *problem, si
                               const double *from, const double *x, double *rise)
 {
     double rate;
-    void *start; // (n): V(from)
+    double *start; // (n): V(from)
     HB_TRY(hb_time_change_rate(context, problem->change, 0, &rate));
-    HB_TRY(hb_allocate(context, n ? n : 1, sizeof(double), &start));
+    HB_TRY(HB_NEW(context, start, n));
     hb_status status = hb_program_run(context, problem->drift.potential, n, from, 0, start);
     if (status == HB_OK) status = hb_program_run(context, problem->drift.potential, n, x, 0, rise);
-    for (size_t i = 0; i < n && status == HB_OK; i++)
-        rise[i] = (rise[i] - ((double *)start)[i]) / rate;
+    for (size_t i = 0; i < n && status == HB_OK; i++) rise[i] = (rise[i] - start[i]) / rate;
     hb_release(context, start);
     return status;
 }
 
-/* Gauss's rule on (0, 1): the nodes above 1/2, and the weights, of which the mirrored ones have the
- * same. */
+/* Gauss's rule on (0, 1): the nodes above 1/2, and the weights, also of the mirrored nodes. */
 static const double NODE[NODES / 2] = {0.5626167042557344, 0.6839157494990901, 0.7936589771433087,
                                        0.8849513370971523, 0.9520586281852375, 0.9907803171233596};
 static const double WEIGHT[NODES / 2] = {0.12457352290670134, 0.11674626826917732,
@@ -52,22 +49,23 @@ typedef struct line_scratch {
     double *tau;    // (ROWS), zeros
 } line_scratch;
 
-static double node_of(size_t k)
+static double rise_node(size_t k)
 {
     return k % 2 ? 1 - NODE[k / 2] : NODE[k / 2];
 }
 
-static void place_nodes(size_t d, const double *from, const double *x, size_t pieces, double *at)
+static void rise_place_nodes(size_t d, const double *from, const double *x, size_t pieces,
+                             double *at)
 {
     for (size_t piece = 0; piece < pieces; piece++)
         for (size_t k = 0; k < NODES; k++) {
-            const double s = ((double)piece + node_of(k)) / (double)pieces;
+            const double s = ((double)piece + rise_node(k)) / (double)pieces;
             double *row = at + (piece * NODES + k) * d;
             for (size_t j = 0; j < d; j++) row[j] = from[j] + s * (x[j] - from[j]);
         }
 }
 
-static double line_sum(size_t d, const double *from, const double *x, size_t pieces,
+static double rise_sum(size_t d, const double *from, const double *x, size_t pieces,
                        const double *F)
 {
     double sum = 0;
@@ -81,26 +79,27 @@ static double line_sum(size_t d, const double *from, const double *x, size_t pie
     return sum / (double)pieces;
 }
 
-static int agree(double rise, double before)
+static int rise_agrees(double rise, double before)
 {
     return fabs(rise - before) <= AGREEMENT * (1 + fabs(before));
 }
 
 /* One and two pieces have given before and *rise; more of them until two sums agree. */
-static hb_status refine(hb_context *context, const hb_problem *problem, const line_scratch *scratch,
-                        const double *from, const double *x, double before, double *rise)
+static hb_status rise_refine(hb_context *context, const hb_problem *problem,
+                             const line_scratch *scratch, const double *from, const double *x,
+                             double before, double *rise)
 {
     const size_t d = (size_t)problem->dim;
-    for (size_t pieces = 4; !agree(*rise, before); pieces *= 2) {
+    for (size_t pieces = 4; !rise_agrees(*rise, before); pieces *= 2) {
         if (pieces > MAX_PIECES || !isfinite(*rise)) {
             *rise = NAN;
             return HB_OK;
         }
         before = *rise;
-        place_nodes(d, from, x, pieces, scratch->at);
+        rise_place_nodes(d, from, x, pieces, scratch->at);
         HB_TRY(hb_problem_drift_each(context, problem, pieces * NODES, scratch->at, scratch->tau,
                                      scratch->F, NULL, NULL, NULL));
-        *rise = line_sum(d, from, x, pieces, scratch->F);
+        *rise = rise_sum(d, from, x, pieces, scratch->F);
     }
     return HB_OK;
 }
@@ -113,17 +112,18 @@ static hb_status rise_together(hb_context *context, const hb_problem *problem,
     const size_t d = (size_t)problem->dim, width = 3 * NODES * d;
     double before[TOGETHER];
     for (size_t i = 0; i < n; i++) {
-        place_nodes(d, from + i * d, x + i * d, 1, scratch->at + i * width);
-        place_nodes(d, from + i * d, x + i * d, 2, scratch->at + i * width + NODES * d);
+        rise_place_nodes(d, from + i * d, x + i * d, 1, scratch->at + i * width);
+        rise_place_nodes(d, from + i * d, x + i * d, 2, scratch->at + i * width + NODES * d);
     }
     HB_TRY(hb_problem_drift_each(context, problem, n * 3 * NODES, scratch->at, scratch->tau,
                                  scratch->F, NULL, NULL, NULL));
     for (size_t i = 0; i < n; i++) {
-        before[i] = line_sum(d, from + i * d, x + i * d, 1, scratch->F + i * width);
-        rise[i] = line_sum(d, from + i * d, x + i * d, 2, scratch->F + i * width + NODES * d);
+        before[i] = rise_sum(d, from + i * d, x + i * d, 1, scratch->F + i * width);
+        rise[i] = rise_sum(d, from + i * d, x + i * d, 2, scratch->F + i * width + NODES * d);
     }
     for (size_t i = 0; i < n; i++)
-        HB_TRY(refine(context, problem, scratch, from + i * d, x + i * d, before[i], rise + i));
+        HB_TRY(
+            rise_refine(context, problem, scratch, from + i * d, x + i * d, before[i], rise + i));
     return HB_OK;
 }
 
@@ -132,17 +132,15 @@ static hb_status rise_all(hb_context *context, const hb_problem *problem, size_t
 {
     const size_t d = (size_t)problem->dim;
     line_scratch scratch;
-    void *memory;
-    HB_TRY(hb_allocate(context, ROWS * (2 * d + 1), sizeof(double), &memory));
-    scratch.at = memory;
-    scratch.F = scratch.at + ROWS * d;
-    scratch.tau = scratch.F + ROWS * d;
+    hb_workspace work;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(scratch.at, ROWS * d),
+                        HB_ARRAY(scratch.F, ROWS * d), HB_ARRAY(scratch.tau, ROWS)));
     memset(scratch.tau, 0, ROWS * sizeof(double));
     hb_status status = HB_OK;
     for (size_t i = 0; i < n && status == HB_OK; i += TOGETHER)
         status = rise_together(context, problem, &scratch, n - i < TOGETHER ? n - i : TOGETHER,
                                from + i * d, x + i * d, rise + i);
-    hb_release(context, memory);
+    hb_workspace_destroy(&work);
     return status;
 }
 
@@ -156,14 +154,10 @@ struct hb_potential_cells {
 };
 
 /* The cell that holds s; the outermost ones have no end. */
-static int cell_of(const hb_features *f, double s)
+static int rise_cell(const hb_features *f, double s)
 {
-    int low = 0, high = f->n;
-    while (high - low > 1) {
-        const int middle = (low + high) / 2;
-        *(f->borders[middle] <= s ? &low : &high) = middle;
-    }
-    return low;
+    const int until = hb_sorted_until(f->n, f->borders, s);
+    return until > 0 ? until - 1 : 0;
 }
 
 /* V at the borders, from the first of them above 0 both ways. */
@@ -171,11 +165,10 @@ static hb_status find_borders(hb_context *context, const hb_problem *problem, si
                               hb_potential_cells *c)
 {
     const hb_features *cells = c->axes + axis;
-    const int n = cells->n, above = cell_of(cells, 0) + 1, first = above < n ? above : n - 1;
+    const int n = cells->n, above = rise_cell(cells, 0) + 1, first = above < n ? above : n - 1;
     double from[MOST_AXES] = {0}, to[MOST_AXES] = {0}, rise;
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)n + 1, sizeof(double), &memory));
-    double *V = c->V[axis] = memory;
+    HB_TRY(HB_NEW(context, c->V[axis], (size_t)n + 1));
+    double *V = c->V[axis];
     for (int k = 0; k <= n; k++) V[k] = k == first ? 0 : NAN;
     for (int step = -1; step <= 1; step += 2)
         for (int k = first; k + step > 0 && k + step < n; k += step) {
@@ -200,13 +193,12 @@ void hb_potential_cells_destroy(hb_potential_cells *cells)
 hb_status hb_potential_cells_create(hb_context *context, const hb_problem *problem,
                                     hb_potential_cells **out)
 {
-    void *memory;
+    hb_potential_cells *c;
     int cut = 0;
     *out = NULL;
     if (problem->drift.potential || !problem->drift.facts.separable || problem->dim > MOST_AXES)
         return HB_OK;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_potential_cells), &memory));
-    hb_potential_cells *c = memset(memory, 0, sizeof *c);
+    HB_TRY(HB_NEW_CLEARED(context, c, 1));
     c->context = context;
     c->least = INFINITY;
     hb_status status = HB_OK;
@@ -238,9 +230,9 @@ static double border_value(const hb_features *axis, const double *V, int cell, d
     return V[k];
 }
 
-/* The part of the rise that is known at borders; what is left is the rise from a to x less that from b to from. */
-static double split(const hb_potential_cells *cells, size_t d, const double *from, const double *x,
-                    double *a, double *b)
+/* The part of the rise known at borders; left is that from a to x less that from b to `from`. */
+static double rise_split(const hb_potential_cells *cells, size_t d, const double *from,
+                         const double *x, double *a, double *b)
 {
     double rise = 0;
     memcpy(a, from, d * sizeof *a);
@@ -248,7 +240,7 @@ static double split(const hb_potential_cells *cells, size_t d, const double *fro
     for (size_t i = 0; i < d; i++) {
         const hb_features *axis = cells->axes + i;
         if (!cells->V[i]) continue;
-        const int here = cell_of(axis, x[i]), there = cell_of(axis, from[i]);
+        const int here = rise_cell(axis, x[i]), there = rise_cell(axis, from[i]);
         if (here == there) continue;
         rise += border_value(axis, cells->V[i], here, a + i);
         rise -= border_value(axis, cells->V[i], there, b + i);
@@ -268,7 +260,7 @@ hb_status hb_potential_rise(hb_context *context, const hb_problem *problem,
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(a, n * d), HB_ARRAY(b, n * d), HB_ARRAY(known, n),
                         HB_ARRAY(rest, n)));
     for (size_t i = 0; i < n; i++)
-        known[i] = split(cells, d, from + i * d, x + i * d, a + i * d, b + i * d);
+        known[i] = rise_split(cells, d, from + i * d, x + i * d, a + i * d, b + i * d);
     hb_status status = rise_all(context, problem, n, a, x, rise);
     if (status == HB_OK) status = rise_all(context, problem, n, b, from, rest);
     for (size_t i = 0; i < n && status == HB_OK; i++) rise[i] += known[i] - rest[i];

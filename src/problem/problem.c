@@ -1,18 +1,17 @@
 /* A problem: drift, noise, initial density and time span, checked and compiled once.
  *
- * Order of the checks: exactly one way to give the drift, the dimension, the noise (g > 0 on [0, time]),
- * the drift, the initial density, and last the drift at PROBES draws of it: a drift that is not finite
- * where the mass is would fail in every method, later and less clearly.
- * After creation nothing changes any more, so threads share a problem freely.
+ * Order of the checks: exactly one way to give the drift, the dimension, the noise (g > 0 on [0,
+ * time]), the drift, the initial density, and last the drift at PROBES draws of it: a drift that is
+ * not finite where the mass is would fail in every method, later and less clearly. After creation
+ * nothing changes any more, so threads share a problem freely.
  * A number to reproduce: "x1 - x1^3" with g = 1 has dim 1 and F(2) = -12. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/sized.h"
-#include "problem/frame.h"
-#include "problem/frame_build.h"
-#include "problem/initial_law.h"
+#include "problem/initial/initial_ops.h"
 #include "problem/noise_text.h"
 #include "problem/problem_text.h"
+#include "problem/transform/transform.h"
 
 #include <heatball/ball.h>
 #include <math.h>
@@ -52,7 +51,7 @@ static hb_status check_dim(hb_context *context, const hb_problem_settings *s, in
     return HB_OK;
 }
 
-static hb_status noise_at(void *user, size_t n, const double *t, double *g)
+static hb_status problem_noise_at(void *user, size_t n, const double *t, double *g)
 {
     const hb_problem *problem = user;
     return hb_program_run_times(problem->context, problem->noise, n, NULL, t, 1, g);
@@ -70,7 +69,7 @@ hb_status hb_problem_compile_noise(hb_context *context, hb_node g, hb_problem *p
     HB_TRY(hb_time_cuts_add(context, problem->noise_graph, 1, &g, hb_problem_span(problem),
                             &problem->cuts));
     return hb_time_change_create(
-        context, noise_at, problem, !hb_graph_depends(problem->noise_graph, g, 0),
+        context, problem_noise_at, problem, !hb_graph_depends(problem->noise_graph, g, 0),
         hb_problem_span(problem), problem->cuts.n, problem->cuts.t, &problem->change);
 }
 
@@ -98,7 +97,7 @@ static hb_status create_motion(hb_context *context, const hb_problem_settings *s
     if (problem->unit ||
         (!s->noise_callback && !hb_noise_text_is_plain(context, s->noise, s->n_parameters,
                                                        s->parameter_names, s->parameter_values)))
-        return hb_problem_build_framed(context, s, problem);
+        return hb_problem_build_transformed(context, s, problem);
     if (s->noise_callback)
         HB_TRY(hb_noise_from_callback(context, s, problem));
     else
@@ -131,17 +130,15 @@ static int is_stationary(const hb_problem_settings *s)
     return s->initial && strncmp(s->initial + strspn(s->initial, " \t\r\n"), "stationary", 10) == 0;
 }
 
-/* The start in x, for a noise that may need a frame. */
+/* The start in x, for a noise that may need a transform. */
 static hb_status create_outside(hb_context *context, const hb_problem_settings *s,
                                 hb_problem *problem)
 {
-    void *memory;
-    const int framed =
+    const int transformed =
         !s->noise_callback && !hb_noise_text_is_plain(context, s->noise, s->n_parameters,
                                                       s->parameter_names, s->parameter_values);
-    if (!framed || is_stationary(s) || (!s->initial && !s->initial_callback)) return HB_OK;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_problem), &memory));
-    problem->outside = memset(memory, 0, sizeof(hb_problem));
+    if (!transformed || is_stationary(s) || (!s->initial && !s->initial_callback)) return HB_OK;
+    HB_TRY(HB_NEW_CLEARED(context, problem->outside, 1));
     problem->outside->context = context;
     problem->outside->dim = problem->dim;
     return create_start(context, s, problem->outside);
@@ -150,7 +147,7 @@ static hb_status create_outside(hb_context *context, const hb_problem_settings *
 static hb_status create_initial(hb_context *context, const hb_problem_settings *s,
                                 hb_problem *problem)
 {
-    if (problem->frame && problem->outside) return hb_initial_enter_frame(context, problem);
+    if (problem->transform && problem->outside) return hb_initial_enter_transform(context, problem);
     hb_problem_destroy(problem->outside);
     problem->outside = NULL;
     HB_CHECK(context, problem->noise_matrix.kind == HB_NOISE_SCALAR || !is_stationary(s),
@@ -161,22 +158,22 @@ static hb_status create_initial(hb_context *context, const hb_problem_settings *
 }
 
 /* The drift must be finite where the initial mass is. */
-static hb_status check_drift(hb_context *context, const hb_problem *problem)
+static hb_status problem_check_drift(hb_context *context, const hb_problem *problem)
 {
     const size_t d = (size_t)problem->dim;
-    if (!problem->initial.law || !problem->initial.law->draw) return HB_OK;
-    void *memory;
-    HB_TRY(hb_allocate(context, 2 * PROBES * d, sizeof(double), &memory));
-    double *x = memory, *F = x + PROBES * d; // (PROBES, d) each
+    if (!problem->initial.ops || !problem->initial.ops->draw) return HB_OK;
+    double *x; // (PROBES, d), and F the same
+    HB_TRY(HB_NEW(context, x, 2 * PROBES * d));
     hb_status status = hb_problem_initial_sample(context, problem, 1, 0, PROBES, x);
     if (status == HB_OK)
-        status = hb_problem_drift(context, problem, PROBES, x, 0, F, NULL, NULL, NULL);
-    hb_release(context, memory);
+        status = hb_problem_drift(context, problem, PROBES, x, 0, x + PROBES * d, NULL, NULL, NULL);
+    hb_release(context, x);
     /* At creation this is a wrong problem, not a failed computation. */
     return status == HB_ERROR_DOMAIN ? HB_ERROR_ARGUMENT : status;
 }
 
-static hb_status build(hb_context *context, const hb_problem_settings *s, hb_problem *problem)
+static hb_status problem_build(hb_context *context, const hb_problem_settings *s,
+                               hb_problem *problem)
 {
     problem->context = context;
     HB_TRY(check_dim(context, s, &problem->dim));
@@ -188,7 +185,7 @@ static hb_status build(hb_context *context, const hb_problem_settings *s, hb_pro
     HB_TRY(hb_problem_write_text(context, s, problem));
     problem->inside = NULL;
     HB_TRY(create_initial(context, s, problem));
-    return check_drift(context, problem);
+    return problem_check_drift(context, problem);
 }
 
 hb_status hb_problem_create_as(hb_context *context, const hb_problem_settings *settings, int unit,
@@ -198,12 +195,11 @@ hb_status hb_problem_create_as(hb_context *context, const hb_problem_settings *s
     *out = NULL;
     hb_problem_settings chosen;
     HB_SIZED_READ(context, hb_problem_settings, settings, &chosen);
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_problem), &memory));
-    hb_problem *problem = memset(memory, 0, sizeof *problem);
+    hb_problem *problem;
+    HB_TRY(HB_NEW_CLEARED(context, problem, 1));
     problem->unit = unit;
     problem->inside = inside;
-    const hb_status status = build(context, &chosen, problem);
+    const hb_status status = problem_build(context, &chosen, problem);
     if (status != HB_OK) {
         hb_problem_destroy(problem);
         return status;
@@ -236,7 +232,7 @@ void hb_problem_destroy(hb_problem *problem)
     hb_problem_destroy(problem->outside);
     hb_initial_destroy(context, &problem->initial);
     hb_noise_destroy(context, &problem->noise_matrix);
-    hb_frame_destroy(context, problem->frame);
+    hb_transform_destroy(context, problem->transform);
     hb_drift_destroy(context, &problem->drift);
     hb_time_change_destroy(context, problem->change);
     hb_release(context, problem->cuts.t);

@@ -2,15 +2,16 @@
  *
  *     [problem]
  *     drift   = y, mu*(1 - x^2)*y - x     or  potential = ...   with dim
- *     noise   = 0.5                       one formula, one for each axis, or rows of a matrix by semicolons
+ *     noise   = 0.5                       one formula, one per axis, or rows by semicolons
  *     convention = ito                    or stratonovich
  *     initial = gaussian(mean=1 0, var=0.2)
  *     time    = 2                         or  0.5, 1, 2  or  0:2:0.1  or  inf
  *     [parameters]
  *     mu      = 1.5
- * inih reads the lines; the reader in front of it counts them, refuses a line that inih would cut, and
- * notes whether a line is indented: such a line goes on with the value before it. Everything unknown is
- * refused with its line. Overrides win over the file, parameters one by one. docs/problem-files.md.
+ * inih reads the lines; the reader in front of it counts them, refuses a line that inih would cut,
+ * and notes whether a line is indented: such a line goes on with the value before it. Everything
+ * unknown is refused with its line. Overrides win over the file, parameters one by one.
+ * docs/problem-files.md.
  * Must reproduce: examples/problems/van_der_pol.ini has F(1, 2) = (2, -1)/(g^2/2). */
 #include "base/context.h"
 #include "base/memory.h"
@@ -47,7 +48,7 @@ typedef struct file_reader {
     int line, indented;
     hb_status status; /* of the first failure */
     char *texts[N_KEYS];
-    size_t n_parameters, capacity;
+    int n_parameters, capacity, value_capacity;
     char **names;   // (capacity)
     double *values; // (capacity)
     size_t n_times;
@@ -70,7 +71,7 @@ static hb_status check_section(file_reader *r, const char *line)
 }
 
 /* fgets for inih. */
-static char *read_line(char *text, int size, void *user)
+static char *file_read_line(char *text, int size, void *user)
 {
     file_reader *r = user;
     if (r->status != HB_OK || !fgets(text, size, r->file)) return NULL;
@@ -113,11 +114,9 @@ static hb_status set_text(file_reader *r, file_key key, const char *value)
              r->path, r->line, key_names[key]);
     if (!before) return hb_copy_string(r->context, value, &r->texts[key]);
     const size_t bytes = strlen(before) + strlen(value) + 2;
-    void *memory;
-    HB_TRY(hb_allocate(r->context, bytes, 1, &memory));
-    snprintf(memory, bytes, "%s %s", before, value);
+    HB_TRY(HB_NEW(r->context, r->texts[key], bytes));
+    snprintf(r->texts[key], bytes, "%s %s", before, value);
     hb_release(r->context, before);
-    r->texts[key] = memory;
     return HB_OK;
 }
 
@@ -147,45 +146,24 @@ static hb_status set_key(file_reader *r, const char *name, const char *value)
                    r->path, r->line, name);
 }
 
-static hb_status grow_parameters(file_reader *r)
-{
-    const size_t capacity = r->capacity ? 2 * r->capacity : 8;
-    void *names, *values;
-    HB_TRY(hb_allocate(r->context, capacity, sizeof(char *), &names));
-    const hb_status status = hb_allocate(r->context, capacity, sizeof(double), &values);
-    if (status != HB_OK) {
-        hb_release(r->context, names);
-        return status;
-    }
-    if (r->n_parameters) {
-        memcpy(names, r->names, r->n_parameters * sizeof(char *));
-        memcpy(values, r->values, r->n_parameters * sizeof(double));
-    }
-    hb_release(r->context, r->names);
-    hb_release(r->context, r->values);
-    r->names = names;
-    r->values = values;
-    r->capacity = capacity;
-    return HB_OK;
-}
-
-/* Sets a parameter; one that is there already is an error in the file and replaced by an override. */
+/* Sets a parameter; an override replaces one that is there, a file may not. */
 static hb_status set_parameter(file_reader *r, const char *name, double value, int replace)
 {
-    for (size_t i = 0; i < r->n_parameters; i++) {
+    for (int i = 0; i < r->n_parameters; i++) {
         if (strcmp(name, r->names[i])) continue;
         HB_CHECK(r->context, replace, HB_ERROR_FORMAT, "%s, line %d: parameter %s is given twice",
                  r->path, r->line, name);
         r->values[i] = value;
         return HB_OK;
     }
-    if (r->n_parameters == r->capacity) HB_TRY(grow_parameters(r));
+    HB_TRY(HB_GROW(r->context, r->names, r->n_parameters, r->capacity));
+    HB_TRY(HB_GROW(r->context, r->values, r->n_parameters, r->value_capacity));
     HB_TRY(hb_copy_string(r->context, name, &r->names[r->n_parameters]));
     r->values[r->n_parameters++] = value;
     return HB_OK;
 }
 
-static hb_status take(file_reader *r, const char *section, const char *name, const char *value)
+static hb_status file_take(file_reader *r, const char *section, const char *name, const char *value)
 {
     HB_CHECK(r->context, section[0], HB_ERROR_FORMAT,
              "%s, line %d: '%.40s' stands before the first section; open with [problem]", r->path,
@@ -197,20 +175,20 @@ static hb_status take(file_reader *r, const char *section, const char *name, con
 }
 
 /* The handler of inih: 0 is failure. */
-static int handle(void *user, const char *section, const char *name, const char *value)
+static int file_handle(void *user, const char *section, const char *name, const char *value)
 {
     file_reader *r = user;
-    if (r->status == HB_OK) r->status = take(r, section, name, value);
+    if (r->status == HB_OK) r->status = file_take(r, section, name, value);
     return r->status == HB_OK;
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-static hb_status read_all(file_reader *r)
+static hb_status file_read(file_reader *r)
 {
     HB_TRY(hb_input_open(r->context, r->path, &r->file));
     locale_t locale = hb_locale_enter();
-    const int line = ini_parse_stream(read_line, r, handle, r);
+    const int line = ini_parse_stream(file_read_line, r, file_handle, r);
     hb_locale_leave(locale);
     const int failed = ferror(r->file);
     fclose(r->file);
@@ -238,7 +216,7 @@ static hb_status read_times(file_reader *r, double *last)
 }
 
 /* The settings of the file, and over them what is set in `over`. */
-static hb_status merge(file_reader *r, const hb_problem_settings *over, hb_problem_settings *s)
+static hb_status file_merge(file_reader *r, const hb_problem_settings *over, hb_problem_settings *s)
 {
     const int new_drift = over->drift || over->potential || over->drift_callback;
     const int new_initial = over->initial || over->initial_callback;
@@ -260,13 +238,13 @@ static hb_status merge(file_reader *r, const hb_problem_settings *over, hb_probl
     if (isnan(s->time) && r->texts[KEY_TIME]) HB_TRY(read_times(r, &s->time));
     for (int i = 0; i < over->n_parameters; i++)
         HB_TRY(set_parameter(r, over->parameter_names[i], over->parameter_values[i], 1));
-    s->n_parameters = (int)r->n_parameters;
+    s->n_parameters = r->n_parameters;
     s->parameter_names = (const char *const *)r->names;
     s->parameter_values = r->values;
     return HB_OK;
 }
 
-/* The directory of the file, where its own file names start; an override's names start at its own. */
+/* The directory of the file, where its own file names start. */
 static hb_status directory_of(hb_context *context, const char *path, char **directory)
 {
     if (!strrchr(path, '/')) return hb_copy_string(context, path[0] ? "." : "", directory);
@@ -276,12 +254,12 @@ static hb_status directory_of(hb_context *context, const char *path, char **dire
     return HB_OK;
 }
 
-static hb_status load(file_reader *r, const hb_problem_settings *over, hb_problem **out)
+static hb_status file_load(file_reader *r, const hb_problem_settings *over, hb_problem **out)
 {
     hb_problem_settings s;
     char *directory;
-    HB_TRY(read_all(r));
-    HB_TRY(merge(r, over, &s));
+    HB_TRY(file_read(r));
+    HB_TRY(file_merge(r, over, &s));
     HB_TRY(directory_of(r->context, r->path, &directory));
     if (!over->initial) s.directory = directory;
     const hb_status status = hb_problem_create(r->context, &s, out);
@@ -302,9 +280,9 @@ hb_status hb_problem_load(hb_context *context, const hb_problem_settings *overri
     hb_problem_settings over;
     HB_SIZED_READ(context, hb_problem_settings, overrides, &over);
     file_reader r = {.context = context, .path = path};
-    const hb_status status = load(&r, &over, out);
+    const hb_status status = file_load(&r, &over, out);
     for (int key = 0; key < N_KEYS; key++) hb_release(context, r.texts[key]);
-    for (size_t i = 0; i < r.n_parameters; i++) hb_release(context, r.names[i]);
+    for (int i = 0; i < r.n_parameters; i++) hb_release(context, r.names[i]);
     hb_release(context, r.names);
     hb_release(context, r.values);
     hb_release(context, r.times);

@@ -24,7 +24,7 @@ typedef struct hb_drift {
     hb_program *with_gradient;   // f, div f, grad div f: 2d+1
     hb_program *jacobian;        // the n_entries derivatives that are not 0
     hb_program *potential;       // V, NULL when none is given
-    size_t n_entries;
+    int n_entries;
     size_t *entries;       // (n_entries): i*d + j of df_i/dx_j
     hb_range_tape *ranges; // f and the arguments of the breaks: d + n_breaks
     hb_program *arguments; // of the breaks; NULL: there are none
@@ -39,15 +39,15 @@ typedef struct hb_drift {
 /* dim is already known. Both leave a half-built drift for hb_drift_destroy when they fail. */
 hb_status hb_drift_from_text(hb_context *context, const hb_problem_settings *settings, int dim,
                              hb_drift *drift);
-/* The two halves of it: f[dim] as nodes of drift->graph, which is made; and all that follows from nodes f[dim] of
- * drift->graph, also when they are others. */
+/* The two halves of it: f[dim] as nodes of drift->graph, which is made; and all that follows
+ * from nodes f[dim] of drift->graph, also when they are others. */
 hb_status hb_drift_parse(hb_context *context, const hb_problem_settings *settings, int dim,
                          hb_drift *drift, hb_node *f);
 hb_status hb_drift_compile(hb_context *context, const hb_node *f, hb_drift *drift);
 hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings *settings, int dim,
                                  hb_drift *drift);
-/* Fills drift->facts, ranges and arguments of a text. f: (d) nodes; entries: those of the Jacobian that
- * are not 0, in the order of drift->entries. */
+/* Fills drift->facts, ranges and arguments of a text. f: (d) nodes; entries: those of the
+ * Jacobian that are not 0, in the order of drift->entries. */
 hb_status hb_drift_find_facts(hb_context *context, hb_drift *drift, const hb_node *f,
                               const hb_node *entries, int has_potential);
 /* Refuses declared facts of a callback that values at a few points contradict. */
@@ -57,14 +57,18 @@ hb_status hb_drift_parameters(hb_context *context, const hb_problem_settings *se
                               hb_graph *graph);
 void hb_drift_destroy(hb_context *context, hb_drift *drift);
 
-/* f[n][d], divergence[n], grad_divergence[n][d], jacobian[n][d][d]; any may be NULL. t_step 0: at the
- * one time *t; 1: at t[n]. */
+/* Where values at n points go; NULL: not wanted. */
+typedef struct hb_drift_values {
+    double *f, *divergence, *grad_divergence, *jacobian; // (n, d), (n), (n, d), (n, d, d)
+} hb_drift_values;
+
+/* At x[n][d] and, t_step 0, the one time *t; t_step 1: the times t[n]. */
 hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, const double *t,
-                                 size_t t_step, size_t n, const double *x, double *f,
-                                 double *divergence, double *grad_divergence, double *jacobian);
+                                 size_t t_step, size_t n, const double *x,
+                                 const hb_drift_values *out);
 hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift, const double *t,
-                                     size_t t_step, size_t n, const double *x, double *f,
-                                     double *divergence, double *grad_divergence, double *jacobian);
+                                     size_t t_step, size_t n, const double *x,
+                                     const hb_drift_values *out);
 /* 1 when most of a callback's values so far were for differences. */
 int hb_drift_by_differences(const hb_drift *drift);
 
@@ -74,14 +78,14 @@ const char *hb_point_text(int dim, const double *x, char *text);
 
 /* ---- initial densities ---- */
 
-typedef struct hb_initial_law hb_initial_law; /* initial_law.h */
+typedef struct hb_initial_ops hb_initial_ops; /* initial_ops.h */
 
 typedef struct hb_initial {
-    const hb_initial_law *law; /* NULL: there is none */
-    void *data;                /* of the law */
+    const hb_initial_ops *ops; /* NULL: there is none */
+    void *data;                /* of the operations */
 } hb_initial;
 
-/* ---- the noise that no frame makes one g(t) ---- */
+/* ---- the noise that no transform makes one g(t) ---- */
 
 typedef struct hb_matrix_noise {
     hb_noise_kind kind;              /* HB_NOISE_SCALAR: there is none */
@@ -105,7 +109,7 @@ void hb_noise_destroy(hb_context *context, hb_matrix_noise *noise);
 /* The derivative by central differences with x[6], x +- h, +- h/2, +- h/4, and y[6] there. */
 double hb_richardson(const double x[6], const double y[6]);
 
-typedef struct hb_frame hb_frame; /* frame.h */
+typedef struct hb_transform hb_transform; /* transform.h */
 
 struct hb_problem {
     hb_context *context;
@@ -120,11 +124,10 @@ struct hb_problem {
     hb_time_cuts cuts;
     hb_drift drift;
     hb_matrix_noise noise_matrix;
-    hb_frame *frame; /* NULL: the problem is solved in x */
-    hb_problem
-        *outside; /* with a frame: has the start in x, and nothing else; NULL: there is none */
+    hb_transform *transform; /* NULL: the problem is solved in x */
+    hb_problem *outside;     /* with a transform: has the initial density in x alone; NULL: none */
     hb_initial initial;
-    int unit;             /* its frame makes the noise sqrt(2), so that tau = t */
+    int unit;             /* its transform makes the noise sqrt(2), so that tau = t */
     const double *inside; // (dim): a point where the process lives, while it is made; NULL: none
     char *text; /* of drift and noise, see problem_text.h; NULL: one of them is a callback */
 };
@@ -133,13 +136,23 @@ struct hb_problem {
 hb_status hb_problem_create_as(hb_context *context, const hb_problem_settings *settings, int unit,
                                const double *inside, hb_problem **out);
 
-/* Times that are looked at, from 0 on: those up to `time`, or to 1 when that is inf, where nothing may depend on t. */
+/* Times that are looked at begin at 0 and end here: at `time`, or at 1 when that is inf. */
 double hb_problem_span(const hb_problem *problem);
 
 /* What follows from the node g(t) of problem->noise_graph. */
 hb_status hb_problem_compile_noise(hb_context *context, hb_node g, hb_problem *problem);
 
-/* The initial density of the problem, whose other parts are ready, from its text or from a callback. */
+/* The one noise g(t) of the problem, from a node of a graph. */
+hb_status hb_problem_set_noise(hb_context *context, const hb_graph *graph, hb_node g,
+                               hb_problem *problem);
+/* Makes drift, time change, transform and noise of a problem whose dim, time and context are set;
+ * problem->outside, when there is one, has the start in x (transform/transform_build.c). */
+hb_status hb_problem_build_transformed(hb_context *context, const hb_problem_settings *settings,
+                                       hb_problem *problem);
+
+/* The start in y from problem->outside. */
+hb_status hb_initial_enter_transform(hb_context *context, hb_problem *problem);
+/* The initial density, when all else of the problem is ready, from its text or a callback. */
 hb_status hb_initial_parse(hb_context *context, const hb_problem_settings *settings,
                            hb_problem *problem);
 hb_status hb_initial_from_callback(hb_context *context, hb_density_callback function, void *user,

@@ -5,18 +5,17 @@
  *     drift=y, mu*(1 - x^2)*y - x          or potential=...
  *     noise=sqrt(2)
  *     convention=stratonovich              only where it is that
- *     time=t                               only of a problem whose frame makes the noise sqrt(2), which has then also
- *     inside=1.5 2                         a point where it lives; nothing where its coordinates do not ask for one
+ *     time=t                               where the transform makes the noise sqrt(2); then also
+ *     inside=1.5 2                         a point where it lives, or nothing
  *     mu=0.59999999999999998               one line for each parameter, 17 digits
- * Line breaks inside an expression become blanks. Reading trusts nothing: the expressions go
- * through the parser as a user's do. A number to reproduce: the text of a problem made from a text
- * is that text. */
+ * Line breaks inside an expression become blanks. Reading goes through the parser as a user's
+ * text does. To reproduce: the text of a problem made from a text is that text. */
 #include "problem/problem_text.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/writer.h"
-#include "problem/frame.h"
 #include "problem/problem_parts.h"
+#include "problem/transform/transform.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +36,7 @@ int hb_problem_has_unit(const hb_problem *problem)
 
 /* ---- writing ---- */
 
-static char *put_line(char *to, const char *key, const char *value)
+static char *text_put_line(char *to, const char *key, const char *value)
 {
     to += sprintf(to, "%s=", key);
     for (; *value; value++) *to++ = *value == '\n' || *value == '\r' ? ' ' : *value;
@@ -46,12 +45,12 @@ static char *put_line(char *to, const char *key, const char *value)
     return to;
 }
 
-/* The lines of a unit frame. */
+/* The lines of a unit transform. */
 static char *put_inside(char *to, const hb_problem *problem)
 {
-    to = put_line(to, "time", "t");
+    to = text_put_line(to, "time", "t");
     to += sprintf(to, "inside=");
-    const int bends = problem->frame && problem->frame->bends && problem->inside;
+    const int bends = problem->transform && problem->transform->bends && problem->inside;
     for (int i = 0; bends && i < problem->dim; i++)
         to += sprintf(to, i > 0 ? " %.17g" : "%.17g", problem->inside[i]);
     to += sprintf(to, "\n");
@@ -67,20 +66,19 @@ hb_status hb_problem_write_text(hb_context *context, const hb_problem_settings *
     size_t size = strlen(drift) + strlen(noise) + 6 * NUMBER;
     if (problem->unit) size += (size_t)problem->dim * NUMBER;
     for (int i = 0; i < s->n_parameters; i++) size += strlen(s->parameter_names[i]) + NUMBER;
-    void *memory;
-    HB_TRY(hb_allocate(context, size, 1, &memory));
-    char *to = problem->text = memory;
+    HB_TRY(HB_NEW(context, problem->text, size));
+    char *to = problem->text;
     snprintf(number, sizeof number, "%d", problem->dim);
-    to = put_line(to, "dim", number);
-    to = put_line(to, s->drift ? "drift" : "potential", drift);
-    to = put_line(to, "noise", noise);
+    to = text_put_line(to, "dim", number);
+    to = text_put_line(to, s->drift ? "drift" : "potential", drift);
+    to = text_put_line(to, "noise", noise);
     if (s->convention == HB_CONVENTION_STRATONOVICH)
-        to = put_line(to, "convention", "stratonovich");
+        to = text_put_line(to, "convention", "stratonovich");
     const locale_t locale = hb_locale_enter();
     if (problem->unit) to = put_inside(to, problem);
     for (int i = 0; i < s->n_parameters; i++) {
         snprintf(number, sizeof number, "%.17g", s->parameter_values[i]);
-        to = put_line(to, s->parameter_names[i], number);
+        to = text_put_line(to, s->parameter_names[i], number);
     }
     hb_locale_leave(locale);
     return HB_OK;
@@ -158,7 +156,8 @@ typedef struct text_parts {
     double *inside;     // (dim)
 } text_parts;
 
-/* known: its dimension. as_typed: a problem with a unit frame, whatever the text says; inside: of it, NULL: that of the text. */
+/* known: its dimension. as_typed: a problem with a unit transform, whatever the text says;
+ * inside: of it, NULL: that of the text. */
 static hb_status read_text(hb_context *context, const text_parts *parts, int known, int as_typed,
                            const double *inside, hb_problem **out)
 {
@@ -190,8 +189,8 @@ static hb_status read_text(hb_context *context, const text_parts *parts, int kno
     return hb_problem_create_as(context, &s, unit || as_typed, inside, out);
 }
 
-static hb_status make(hb_context *context, const char *text, int dim, int as_typed,
-                      const double *inside, hb_problem **out)
+static hb_status text_make_problem(hb_context *context, const char *text, int dim, int as_typed,
+                                   const double *inside, hb_problem **out)
 {
     hb_workspace work;
     text_parts parts;
@@ -208,7 +207,7 @@ static hb_status make(hb_context *context, const char *text, int dim, int as_typ
 
 hb_status hb_problem_of_text(hb_context *context, const char *text, int dim, hb_problem **out)
 {
-    return make(context, text, dim, 0, NULL, out);
+    return text_make_problem(context, text, dim, 0, NULL, out);
 }
 
 hb_status hb_problem_as_typed(hb_context *context, const hb_problem *problem, const double *inside,
@@ -216,5 +215,5 @@ hb_status hb_problem_as_typed(hb_context *context, const hb_problem *problem, co
 {
     HB_CHECK(context, problem->text, HB_ERROR_ARGUMENT,
              "the drift or the noise is a function; it must be text");
-    return make(context, problem->text, problem->dim, 1, inside, out);
+    return text_make_problem(context, problem->text, problem->dim, 1, inside, out);
 }

@@ -1,14 +1,15 @@
-/* problem/problem_text.h: drift and noise of a problem as text (hb_problem_text) that makes it again. */
+/* problem/problem_text.h: drift and noise of a problem as text (hb_problem_text) that makes it
+ * again. */
 #ifndef HB_PROBLEM_PROBLEM_TEXT_H
 #define HB_PROBLEM_PROBLEM_TEXT_H
 
 #include <heatball/problem.h>
 
-/* The problem of such a text, in this dimension, without an initial density. HB_ERROR_ARGUMENT when it is none. */
+/* The problem of such a text, without an initial density. HB_ERROR_ARGUMENT: it is none. */
 hb_status hb_problem_of_text(hb_context *context, const char *text, int dim, hb_problem **out);
-/* The same drift and noise in coordinates in which the noise is sqrt(2), without an initial density: its tau is t, and its text
- * says so. inside (dim): a point where the process lives. A noise that has no such coordinates is left as it is
- * (hb_problem_noise_kind, hb_problem_is_autonomous). */
+/* The same drift and noise in coordinates in which the noise is sqrt(2), so that tau is t, without
+ * an initial density. inside (dim): a point where the process lives. A noise that has no such
+ * coordinates is left as it is. */
 hb_status hb_problem_as_typed(hb_context *context, const hb_problem *problem, const double *inside,
                               hb_problem **out);
 

@@ -1,12 +1,11 @@
 /* The stationary density of a gradient drift: u = exp(-V/(g^2/2))/Z, grad ln u = F.
  *
- * Where F_i depends on x_i alone (in one dimension always) u is a product of lines, in any dimension:
+ * Where F_i depends on x_i alone (in one dimension always) u is a product of lines, in any
+ * dimension:
  *     ln u = sum_i (int F_i dx_i - ln Z_i),      both integrals on adaptive panels (panels.c)
- * Any other gradient in d = 2, 3 is the initial density `stationary` (initial_stationary.c).
+ * Any other gradient in d = 2, 3 is the initial density `stationary` (initial_stationary.c). Panels
+ * end at narrow features of F (features.c); where these are not all known, the density is flagged.
  * H. Risken, The Fokker-Planck Equation, 1989, section 5.2.
- *
- * Panels sample F and end at its narrow features (features.c). Where these are not all known, the density is doubtful.
- *
  * A number to reproduce: f = x - x^3, g = 1 has u(0) = 1/int exp(x^2 - x^4/2) dx = 0.240053. */
 #include "problem/stationary_density.h"
 #include "base/context.h"
@@ -19,21 +18,22 @@
 static const double LINE_ERROR = 1e-12; /* of ln u, per unit of its size; panels have 1e-13 */
 
 /* One axis of a product. */
-typedef struct line_law {
+typedef struct line_part {
     hb_stationary_line own;
     double error; /* of ln u, of what panels did not resolve */
     hb_problem line;
-} line_law;
+} line_part;
 
 struct hb_stationary {
     const hb_problem *problem;
-    line_law *lines;     // (d), of a product; NULL: none
+    line_part *lines;    // (d), of a product; NULL: none
     hb_problem *general; /* whose initial density it is; NULL: a product */
     double error;        /* of ln Z */
-    int doubtful;
+    int flagged;
 };
 
-/* ---- lines ------------------------------------------------------------------------------------ */
+/* ---- lines
+ * ------------------------------------------------------------------------------------ */
 
 static hb_status drift_on_line(void *user, size_t n, const double *s, double *F)
 {
@@ -41,14 +41,13 @@ static hb_status drift_on_line(void *user, size_t n, const double *s, double *F)
     const size_t d = (size_t)l->whole->dim, axis = (size_t)l->axis;
     hb_context *context = l->whole->context;
     if (d == 1) return hb_problem_drift(context, l->whole, n, s, 0, F, NULL, NULL, NULL);
-    void *memory;
-    HB_TRY(hb_allocate(context, 2 * n * d, sizeof(double), &memory));
-    double *x = memory, *all = x + n * d; // (n, d) each
-    memset(x, 0, n * d * sizeof *x);
+    double *x; // (n, d), and of F the same
+    HB_TRY(HB_NEW_CLEARED(context, x, 2 * n * d));
+    double *all = x + n * d;
     for (size_t i = 0; i < n; i++) x[i * d + axis] = s[i];
     const hb_status status = hb_problem_drift(context, l->whole, n, x, 0, all, NULL, NULL, NULL);
     for (size_t i = 0; i < n && status == HB_OK; i++) F[i] = all[i * d + axis];
-    hb_release(context, memory);
+    hb_release(context, x);
     return status;
 }
 
@@ -92,7 +91,7 @@ hb_status hb_stationary_line_create(hb_context *context, const hb_problem *whole
     return hb_box_density_create(context, &l->box);
 }
 
-static hb_status create_line(hb_context *context, const hb_problem *problem, int axis, line_law *l)
+static hb_status create_line(hb_context *context, const hb_problem *problem, int axis, line_part *l)
 {
     l->line = (hb_problem){.context = context, .dim = 1, .initial = {.data = l}};
     HB_TRY(hb_stationary_line_create(context, problem, axis, &l->line, &l->own));
@@ -101,15 +100,13 @@ static hb_status create_line(hb_context *context, const hb_problem *problem, int
     return HB_OK;
 }
 
-static hb_status create_product(hb_context *context, hb_stationary *s)
+static hb_status stationary_create_product(hb_context *context, hb_stationary *s)
 {
     const int d = s->problem->dim;
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)d, sizeof(line_law), &memory));
-    s->lines = memset(memory, 0, (size_t)d * sizeof(line_law));
+    HB_TRY(HB_NEW_CLEARED(context, s->lines, (size_t)d));
     for (int i = 0; i < d; i++) {
         HB_TRY(create_line(context, s->problem, i, s->lines + i));
-        s->doubtful |= s->problem->drift.graph && !s->lines[i].own.box.features.complete;
+        s->flagged |= s->problem->drift.graph && !s->lines[i].own.box.features.complete;
     }
     s->error = LINE_ERROR * d;
     return HB_OK;
@@ -130,7 +127,8 @@ static hb_status product_at(hb_context *context, const hb_stationary *s, const d
     return HB_OK;
 }
 
-/* ---- both ------------------------------------------------------------------------------------- */
+/* ---- both
+ * ------------------------------------------------------------------------------------- */
 
 int hb_stationary_is_known(const hb_problem *problem)
 {
@@ -140,14 +138,13 @@ int hb_stationary_is_known(const hb_problem *problem)
 
 hb_status hb_stationary_create(hb_context *context, const hb_problem *problem, hb_stationary **out)
 {
-    void *memory;
+    hb_stationary *s;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_stationary), &memory));
-    hb_stationary *s = memset(memory, 0, sizeof *s);
+    HB_TRY(HB_NEW_CLEARED(context, s, 1));
     s->problem = problem;
     hb_status status;
     if (problem->dim == 1 || problem->drift.facts.separable)
-        status = create_product(context, s);
+        status = stationary_create_product(context, s);
     else {
         status = hb_problem_borrow(context, problem, "stationary", &s->general);
         if (status == HB_OK)
@@ -178,9 +175,9 @@ void hb_stationary_box(const hb_stationary *stationary, double *low, double *hig
     *high = stationary->lines[0].own.box.high[0];
 }
 
-int hb_stationary_is_doubtful(const hb_stationary *stationary)
+int hb_stationary_is_flagged(const hb_stationary *stationary)
 {
-    return stationary->doubtful;
+    return stationary->flagged;
 }
 
 hb_status hb_stationary_evaluate(hb_context *context, const hb_stationary *s, size_t n,
@@ -196,15 +193,15 @@ hb_status hb_stationary_evaluate(hb_context *context, const hb_stationary *s, si
     return HB_OK;
 }
 
-/* ---- a problem with another start ------------------------------------------------------------- */
+/* ---- a problem with another start
+ * ------------------------------------------------------------- */
 
 hb_status hb_problem_borrow(hb_context *context, const hb_problem *problem, const char *initial,
                             hb_problem **out)
 {
-    void *memory;
+    hb_problem *borrowed;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_problem), &memory));
-    hb_problem *borrowed = memory;
+    HB_TRY(HB_NEW(context, borrowed, 1));
     *borrowed = *problem;
     borrowed->initial = (hb_initial){0};
     hb_problem_settings settings;

@@ -1,11 +1,10 @@
-/* The time change tau(t) = int_0^t g(s)^2/2 ds, in which every noise g(t) becomes the constant sqrt(2).
+/* The time change tau(t) = int_0^t g(s)^2/2 ds, in which every noise g(t) becomes sqrt(2).
  *
- * A constant g has tau = (g^2/2) t. Any other g is laid on panels over [0, time] (panels.c), cut until
- * g^2/2 varies by at most a factor RATIO on each, and no panel passes over a cut around a narrow pulse (time_cuts.c):
- * then a g that touches 0, or leaves the doubles, cannot hide between the samples, and tau keeps 1e-13 relative accuracy for small t too. The inverse is laid
- * on panels as well, t(tau) = int_0^tau 1/(g(t(s))^2/2) ds, so that a walk which asks for t at each
- * step pays for one polynomial. Beyond `time` the panels are made on the fly, and t(tau) is found by
- * Newton's method. docs/time-change.md.
+ * A constant g has tau = (g^2/2) t. Any other g is laid on panels over [0, time] (panels.c), cut
+ * until g^2/2 varies by at most a factor RATIO on each and at the cuts of time_cuts.c: a g that
+ * touches 0 cannot hide between samples, and tau keeps 1e-13 relative accuracy. The inverse t(tau)
+ * = int_0^tau 1/(g(t(s))^2/2) ds is on panels too. Beyond `time` panels are made on the fly, and
+ * t(tau) is Newton's. docs/time-change.md.
  * A number to reproduce: g = sqrt(1+t) gives tau(2) = (2 + 2)/2 = 2, and t(2) = 2. */
 #include "problem/time_change.h"
 #include "base/context.h"
@@ -23,11 +22,10 @@ struct hb_time_change {
     hb_context *context; /* of the creation; messages of g only */
     hb_noise_function noise;
     void *user;
-    double constant;   /* g^2/2, 0 when g depends on t */
-    hb_panels *panels; /* NULL when it is constant */
-    hb_features cells; /* between cuts, in t */
-    hb_panels *
-        inverse; /* t(tau) on [0, tau(time)]; NULL when constant, with cuts, or too rough for panels */
+    double constant;    /* g^2/2, 0 when g depends on t */
+    hb_panels *panels;  /* NULL when it is constant */
+    hb_features cells;  /* between cuts, in t */
+    hb_panels *inverse; /* t(tau) on [0, tau(time)]; NULL: constant, with cuts, or too rough */
 };
 
 static hb_status rates_at(hb_context *context, const hb_time_change *change, size_t n,
@@ -44,14 +42,14 @@ static hb_status rates_at(hb_context *context, const hb_time_change *change, siz
     return HB_OK;
 }
 
-static hb_status rates(void *user, size_t n, const double *t, double *rate)
+static hb_status change_rates(void *user, size_t n, const double *t, double *rate)
 {
     const hb_time_change *change = user;
     return rates_at(change->context, change, n, t, rate);
 }
 
 /* dt/dtau */
-static hb_status slopes(void *user, size_t n, const double *tau, double *slope)
+static hb_status change_slopes(void *user, size_t n, const double *tau, double *slope)
 {
     const hb_time_change *change = user;
     for (size_t i = 0; i < n; i++) {
@@ -66,19 +64,18 @@ static hb_status slopes(void *user, size_t n, const double *tau, double *slope)
 static hb_status create_panels(hb_context *context, double time, int n, const double *cuts,
                                hb_time_change *change)
 {
-    hb_panels_settings settings = {.function = rates,
+    hb_panels_settings settings = {.function = change_rates,
                                    .user = change,
                                    .ratio = RATIO,
                                    .name = "the noise g(t)",
                                    .variable = "t",
                                    .features = n > 0 ? &change->cells : NULL};
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)n + 1, sizeof(double), &memory));
-    change->cells = (hb_features){.n = n - 1, .borders = memory, .complete = 1};
-    if (n > 0) memcpy(memory, cuts, (size_t)n * sizeof(double));
+    change->cells = (hb_features){.n = n - 1, .complete = 1};
+    HB_TRY(HB_NEW(context, change->cells.borders, (size_t)n + 1));
+    if (n > 0) memcpy(change->cells.borders, cuts, (size_t)n * sizeof(double));
     HB_TRY(hb_panels_create(context, &settings, 0, time, &change->panels));
     if (n > 0) return HB_OK; /* what is narrow in t may be too narrow in tau */
-    settings.function = slopes;
+    settings.function = change_slopes;
     settings.variable = "tau";
     const hb_status status =
         hb_panels_create(context, &settings, 0, hb_panels_total(change->panels), &change->inverse);
@@ -92,9 +89,8 @@ hb_status hb_time_change_create(hb_context *context, hb_noise_function noise, vo
     *out = NULL;
     HB_CHECK(context, time > 0 && isfinite(time), HB_ERROR_ARGUMENT,
              "time is %g; it must be positive and finite", time);
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_time_change), &memory));
-    hb_time_change *change = memset(memory, 0, sizeof *change);
+    hb_time_change *change;
+    HB_TRY(HB_NEW_CLEARED(context, change, 1));
     *change = (hb_time_change){.context = context, .noise = noise, .user = user};
     const hb_status status = is_constant
                                  ? rates_at(context, change, 1, &(double){0}, &change->constant)

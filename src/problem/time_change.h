@@ -9,9 +9,9 @@ typedef hb_status (*hb_noise_function)(void *user, size_t n, const double *t, do
 
 typedef struct hb_time_change hb_time_change;
 
-/* is_constant: g does not depend on t, and g(0) stands for all. cuts[n]: rising times inside of (0, time) around what is
- * narrow in g. HB_ERROR_ARGUMENT, naming t, when g is
- * not positive and finite on [0, time]. user must outlive the time change. */
+/* is_constant: g does not depend on t, and g(0) stands for all. cuts[n]: rising times inside of
+ * (0, time) around what is narrow in g. HB_ERROR_ARGUMENT, naming t, when g is not positive and
+ * finite on [0, time]. user must outlive the time change. */
 hb_status hb_time_change_create(hb_context *context, hb_noise_function noise, void *user,
                                 int is_constant, double time, int n, const double *cuts,
                                 hb_time_change **out);

@@ -1,4 +1,5 @@
-/* problem/time_cuts.h: times at which every stepper stops, because drift or noise vary fast there. */
+/* problem/time_cuts.h: times at which every stepper stops, because drift or noise vary fast
+ * there. */
 #ifndef HB_PROBLEM_TIME_CUTS_H
 #define HB_PROBLEM_TIME_CUTS_H
 
@@ -23,14 +24,12 @@ hb_status hb_time_cuts_map(hb_context *context, const hb_time_change *change, do
                            hb_time_cuts *cuts);
 
 const hb_time_cuts *hb_problem_cuts(const hb_problem *problem);
-/* How many of s[n], rising, are at most `at`: the index of the next one. */
-int hb_cuts_until(int n, const double *s, double at);
 /* The first cut after tau, at most `end`; the last one before tau, or 0. */
 double hb_cuts_after(const hb_time_cuts *cuts, double tau, double end);
 double hb_cuts_before(const hb_time_cuts *cuts, double tau);
 /* The length of a part of a piece between cuts, as steps count it. */
 double hb_cuts_worth(const hb_time_cuts *cuts, double from, double to);
-/* The times at which a drift is looked at: `even` ones on [0, end], and at most as many cuts; returns how many. */
+/* The times at which a drift is looked at: `even` ones on [0, end], and cuts; how many. */
 int hb_cuts_sample(const hb_time_cuts *cuts, double end, int even, double *tau);
 
 #endif

@@ -1,8 +1,8 @@
 /* Times as one types them: "0.1, 0.5, 1", "0:2:0.1" (first:last:step) or "inf".
  *
- * A range has floor((last - first)/step + SLACK) + 1 times, first + k step; where the last of them misses
- * `last` by rounding alone it is `last` itself. A number to reproduce: 0:2:0.1 has 21 times, the last
- * one 2 exactly. */
+ * A range has floor((last - first)/step + SLACK) + 1 times, first + k step; where the last of
+ * them misses `last` by rounding alone it is `last` itself. A number to reproduce: 0:2:0.1 has
+ * 21 times, the last one 2 exactly. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/writer.h"
@@ -20,7 +20,7 @@ typedef struct time_list {
     double values[HB_MOST_TIMES]; // (n)
 } time_list;
 
-static const char *skip_blanks(const char *text)
+static const char *times_skip_blanks(const char *text)
 {
     while (isspace((unsigned char)*text)) text++;
     return text;
@@ -30,13 +30,13 @@ static const char *skip_blanks(const char *text)
 static int read_time(const char **text, double *out)
 {
     char *rest;
-    const char *begin = skip_blanks(*text);
+    const char *begin = times_skip_blanks(*text);
     *out = strtod(begin, &rest);
     if (rest == begin || !(*out >= 0)) return 0;
     for (const char *c = begin; c < rest; c++)
         if (*c == 'x' || *c == 'X') return 0;
     if (*begin == '-' || (isinf(*out) && strchr("0123456789.+", *begin))) return 0; /* 1e999 */
-    *text = skip_blanks(rest);
+    *text = times_skip_blanks(rest);
     return 1;
 }
 
@@ -94,9 +94,8 @@ hb_status hb_problem_times_read(hb_context *context, const char *text, size_t *n
         "time is %.60s; it must be a number of at least 0 or inf, or up to %d numbers separated "
         "by commas or as first:last:step",
         text, HB_MOST_TIMES);
-    void *memory;
-    HB_TRY(hb_allocate(context, list.n, sizeof(double), &memory));
-    *times = memcpy(memory, list.values, list.n * sizeof(double));
+    HB_TRY(HB_NEW(context, *times, list.n));
+    memcpy(*times, list.values, list.n * sizeof(double));
     *n = list.n;
     return HB_OK;
 }

@@ -10,12 +10,12 @@
  * sampling in 4. */
 #include "base/context.h"
 #include "problem/drift_facts.h"
-#include "problem/frame.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "problem/line_balance.h"
 #include "problem/problem_parts.h"
 #include "problem/stationary_density.h"
 #include "problem/time_cuts.h"
+#include "problem/transform/transform.h"
 #include "solve/solve_parts.h"
 
 #include <limits.h>
@@ -35,7 +35,7 @@ void hb_solve_facts_read(const hb_problem *problem, const hb_solve_plan *plan, d
                                                : HB_TIME_ZERO,
                             .dim = hb_problem_dim(problem),
                             .noise = hb_problem_noise_kind(problem),
-                            .transformed = hb_problem_frame_of(problem) != NULL,
+                            .transformed = hb_problem_transform_of(problem) != NULL,
                             .autonomous = hb_problem_is_autonomous(problem) &&
                                           hb_problem_noise_is_constant(problem),
                             .linear = hb_problem_is_linear(problem),

@@ -12,9 +12,9 @@
 #include "base/linear_algebra.h"
 #include "base/lyapunov.h"
 #include "base/memory.h"
-#include "problem/frame.h"
 #include "problem/noise.h"
 #include "problem/problem_parts.h"
+#include "problem/transform/transform.h"
 #include "solve/solve_parts.h"
 
 #include <float.h>
@@ -129,12 +129,13 @@ static hb_status linear_solve(linear *l, const hb_solve_task *task, hb_solution 
 {
     HB_TRY(linear_read_drift(l, task->problem));
     const hb_status status = hb_lyapunov(l->context, l->d, l->A, l->D, l->C, &l->C_error, &l->rate);
-    const hb_frame *frame = task->problem->frame;
-    if (status == HB_ERROR_ARGUMENT && frame && frame->bends) /* its matrix is not the typed one */
+    const hb_transform *transform = task->problem->transform;
+    if (status == HB_ERROR_ARGUMENT && transform &&
+        transform->bends) /* its matrix is not the typed one */
         return hb_fail(l->context, status,
                        "there is no stationary density: in %s the drift is linear and does not "
                        "draw the process to a place; ask for a finite time",
-                       frame->text);
+                       transform->text);
     HB_TRY(status);
     HB_TRY(linear_find_mean(l));
     HB_TRY(linear_invert(l));

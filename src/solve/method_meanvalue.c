@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "problem/drift_facts.h"
 #include "problem/time_cuts.h"
-#include "solve/solve_frame.h"
 #include "solve/solve_parts.h"
+#include "solve/solve_transform.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -229,11 +229,11 @@ const hb_method_ops hb_method_meanvalue = {
 
 /* ---- residuals ---- */
 
-/* At points in the coordinates of the problem's frame. */
-static hb_status meanvalue_residual_in_frame(hb_context *context, const hb_problem *problem,
-                                             const hb_solve_plan *plan, size_t n, int n_radii,
-                                             const double *points, const double *radii,
-                                             hb_residual_values *out)
+/* At points in the coordinates of the problem's transform. */
+static hb_status meanvalue_residual_in_transform(hb_context *context, const hb_problem *problem,
+                                                 const hb_solve_plan *plan, size_t n, int n_radii,
+                                                 const double *points, const double *radii,
+                                                 hb_residual_values *out)
 {
     double largest = 0;
     for (int k = 0; k < n_radii; k++) largest = fmax(largest, radii[k]);
@@ -282,19 +282,20 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
         HB_CHECK(context, radii[k] > 0 && isfinite(radii[k]), HB_ERROR_ARGUMENT,
                  "radius %d is %g; it must be a number above 0", k + 1, radii[k]);
     hb_workspace work;
-    hb_framed_points framed;
-    HB_TRY(hb_solve_plan_frame(context, problem, &plan, &work));
-    hb_status status = hb_solve_enter_frame(context, problem, 1, &time, n, points, &framed);
-    for (size_t i = 0; i < n && status == HB_OK && framed.outside; i++)
-        if (framed.outside[i])
+    hb_transformed_points transformed;
+    HB_TRY(hb_solve_plan_transform(context, problem, &plan, &work));
+    hb_status status =
+        hb_solve_enter_transform(context, problem, 1, &time, n, points, &transformed);
+    for (size_t i = 0; i < n && status == HB_OK && transformed.outside; i++)
+        if (transformed.outside[i])
             status = hb_fail(context, HB_ERROR_ARGUMENT,
                              "point %zu is outside of the domain of the process, where the noise "
                              "vanishes",
                              i + 1);
     if (status == HB_OK)
-        status =
-            meanvalue_residual_in_frame(context, problem, &plan, n, n_radii, framed.y, radii, out);
-    hb_framed_points_destroy(&framed);
+        status = meanvalue_residual_in_transform(context, problem, &plan, n, n_radii, transformed.y,
+                                                 radii, out);
+    hb_transformed_points_destroy(&transformed);
     hb_workspace_destroy(&work);
     return status;
 }

@@ -32,7 +32,7 @@ static hb_status gradient_run(const hb_solve_task *task, hb_solution *out)
     for (size_t k = 0; k < values && status == HB_OK; k++)
         out->columns[HB_COLUMN_SCORE_SE][k] =
             8 * DBL_EPSILON * fabs(out->columns[HB_COLUMN_SCORE][k]);
-    if (status == HB_OK && hb_stationary_is_doubtful(density)) status = hb_solve_flag_integral(out);
+    if (status == HB_OK && hb_stationary_is_flagged(density)) status = hb_solve_flag_integral(out);
     hb_stationary_destroy(task->context, density);
     HB_TRY(status);
     hb_solve_fill_from_log(out);
@@ -59,12 +59,12 @@ static const char *balance_serves(const hb_solve_facts *facts)
 
 static hb_status balance_run(const hb_solve_task *task, hb_solution *out)
 {
-    int doubtful;
+    int flagged;
     HB_TRY(hb_problem_balance(task->context, task->problem, out->n, task->points,
                               out->columns[HB_COLUMN_LOG_DENSITY],
                               out->columns[HB_COLUMN_LOG_DENSITY_SE], out->columns[HB_COLUMN_SCORE],
-                              out->columns[HB_COLUMN_SCORE_SE], &doubtful));
-    if (doubtful) HB_TRY(hb_solve_flag_integral(out));
+                              out->columns[HB_COLUMN_SCORE_SE], &flagged));
+    if (flagged) HB_TRY(hb_solve_flag_integral(out));
     hb_solve_fill_from_log(out);
     out->method = "stationary";
     snprintf(out->note, sizeof out->note,

@@ -7,7 +7,7 @@
 #include "solve/solution.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "solve/solve_frame.h"
+#include "solve/solve_transform.h"
 
 #include <float.h>
 #include <math.h>
@@ -242,10 +242,10 @@ hb_status hb_solution_evaluate(hb_context *context, const hb_solution *solution,
              "the solution has no grid at time %zu; the methods grid and meanvalue leave one",
              time_index);
     if (solution->problem)
-        return hb_frame_evaluate_grid(context, solution->problem, grid,
-                                      hb_solution_time(solution, time_index),
-                                      hb_solution_time_tau(solution, time_index), n, points,
-                                      log_density, log_density_se, score, score_se);
+        return hb_transform_evaluate_grid(context, solution->problem, grid,
+                                          hb_solution_time(solution, time_index),
+                                          hb_solution_time_tau(solution, time_index), n, points,
+                                          log_density, log_density_se, score, score_se);
     return hb_grid_evaluate(context, grid, n, points, hb_solution_time_tau(solution, time_index),
                             log_density, log_density_se, score, score_se);
 }
@@ -256,9 +256,9 @@ hb_status hb_solution_box(const hb_solution *solution, size_t time_index, double
     hb_grid_info info;
     if (!grid || !low || !high) return HB_ERROR_ARGUMENT;
     if (solution->problem)
-        return hb_frame_grid_box(solution->context, solution->problem, grid,
-                                 hb_solution_time(solution, time_index),
-                                 hb_solution_time_tau(solution, time_index), low, high);
+        return hb_transform_grid_box(solution->context, solution->problem, grid,
+                                     hb_solution_time(solution, time_index),
+                                     hb_solution_time_tau(solution, time_index), low, high);
     HB_TRY(hb_grid_info_get(grid, sizeof info, &info));
     for (int a = 0; a < info.dim; a++) {
         low[a] = info.low[a];

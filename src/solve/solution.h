@@ -10,7 +10,7 @@ enum { HB_N_COLUMNS = HB_COLUMN_ENTROPY_DENSITY_SE + 1, HB_NOTE = 2000 };
 struct hb_solution {
     hb_context *context;
     size_t n;                  /* points */
-    const hb_problem *problem; /* where it has a frame, which the grids need; else NULL */
+    const hb_problem *problem; /* where it has a transform, which the grids need; else NULL */
     int dim;
     double tau; /* of the last time */
     size_t n_times;

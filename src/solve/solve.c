@@ -8,10 +8,10 @@
  * is -ln(2 pi)/2 = -0.918939. */
 #include "base/context.h"
 #include "problem/drift_facts.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "problem/problem_parts.h"
-#include "solve/solve_frame.h"
 #include "solve/solve_parts.h"
+#include "solve/solve_transform.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -132,23 +132,25 @@ static void solve_note_smoothing(const hb_problem *problem, hb_solution *out)
         100 * part);
 }
 
-/* In the coordinates of the problem's frame, and back. */
-static hb_status solve_in_frame(hb_context *context, const hb_problem *problem,
-                                const hb_solve_plan *plan, const double *points, hb_solution *out)
+/* In the coordinates of the problem's transform, and back. */
+static hb_status solve_in_transform(hb_context *context, const hb_problem *problem,
+                                    const hb_solve_plan *plan, const double *points,
+                                    hb_solution *out)
 {
-    hb_framed_points framed;
-    HB_TRY(
-        hb_solve_enter_frame(context, problem, out->n_times, out->times, out->n, points, &framed));
+    hb_transformed_points transformed;
+    HB_TRY(hb_solve_enter_transform(context, problem, out->n_times, out->times, out->n, points,
+                                    &transformed));
     const hb_solve_task task = {.context = context,
                                 .problem = problem,
                                 .settings = plan,
                                 .time = plan->time,
                                 .n = out->n,
-                                .points = framed.y,
-                                .stride = framed.stride};
+                                .points = transformed.y,
+                                .stride = transformed.stride};
     hb_status status = (plan->n_times > 0 ? hb_solve_at_times : hb_solve_at_time)(&task, out);
-    if (status == HB_OK) status = hb_solve_leave_frame(context, problem, points, &framed, out);
-    hb_framed_points_destroy(&framed);
+    if (status == HB_OK)
+        status = hb_solve_leave_transform(context, problem, points, &transformed, out);
+    hb_transformed_points_destroy(&transformed);
     return status;
 }
 
@@ -158,7 +160,7 @@ static hb_status solve_into(hb_context *context, const hb_problem *problem,
     const int stationary = out->n_times == 1 && plan->time == INFINITY;
     out->tau = INFINITY;
     if (!stationary) HB_TRY(hb_problem_tau_of_t(context, problem, plan->time, &out->tau));
-    HB_TRY(solve_in_frame(context, problem, plan, points, out));
+    HB_TRY(solve_in_transform(context, problem, plan, points, out));
     if (!stationary) solve_note_smoothing(problem, out);
     hb_solution_finish(out);
     if (plan->method == HB_METHOD_AUTO) out->unread = hb_method_unread(plan->given, out->method);
@@ -191,7 +193,7 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_plan_check(context, &plan, dim));
     solve_note_span(context, problem, plan.time);
     hb_workspace work;
-    HB_TRY(hb_solve_plan_frame(context, problem, &plan, &work));
+    HB_TRY(hb_solve_plan_transform(context, problem, &plan, &work));
     hb_solution *solution = NULL;
     hb_status status = hb_solution_create_times(
         context, several ? plan.n_times : 1, several ? plan.times : &plan.time, n, dim, &solution);

@@ -1,14 +1,14 @@
 /* Data under an SDE as typed, dx = f dt + G dW: in the coordinates y in which G is sqrt(2).
  *
- * There dy = F dt + sqrt(2) dW (problem/frame_build.c, unit): the training has a drift as any other, its time is t, and it
+ * There dy = F dt + sqrt(2) dW (problem/transform/transform_build.c, unit): the training has a drift as any other, its time is t, and it
  * does not know of x. The first row tells on which side of a place where the noise vanishes the process lives. A noise that
  * is sqrt(2) already needs none of this.
  * Paths are kept in single precision: rows that lie so far from 0 in y that its grain is felt beside the least noise of the
  * training, sqrt(2 tau_min), are refused.
  * A number to reproduce: the noise 0.2 x has y = ln x sqrt(2)/0.2, and x = e is y = 7.0710678. */
-#include "problem/frame.h"
 #include "problem/noise.h"
 #include "problem/problem_text.h"
+#include "problem/transform/transform.h"
 #include "train/trainer.h"
 
 #include <float.h>
@@ -20,7 +20,7 @@ static const double GRAIN = 0.02; /* of the least noise */
 static int is_plain(hb_context *context, const hb_problem *problem)
 {
     double tau;
-    return !hb_problem_frame_of(problem) && hb_problem_noise_kind(problem) == HB_NOISE_SCALAR &&
+    return !hb_problem_transform_of(problem) && hb_problem_noise_kind(problem) == HB_NOISE_SCALAR &&
            hb_problem_is_autonomous(problem) &&
            hb_problem_tau_of_t(context, problem, 1, &tau) == HB_OK && fabs(tau - 1) < 1e-15;
 }
@@ -29,7 +29,7 @@ static int is_plain(hb_context *context, const hb_problem *problem)
 static hb_status check_domain(const hb_trainer *t, size_t d, size_t i, const double *x)
 {
     for (size_t j = 0; j < d; j++) {
-        const hb_axis_map *axis = &hb_problem_frame_of(t->own)->axes[j];
+        const hb_axis_map *axis = &hb_problem_transform_of(t->own)->axes[j];
         HB_CHECK(t->context, isfinite(x[j]), HB_ERROR_ARGUMENT,
                  "row %zu, column %zu of the data is %g; it must be finite", i + 1, j + 1, x[j]);
         HB_CHECK(
@@ -73,11 +73,11 @@ hb_status hb_typed_rows(hb_trainer *t, int dim, const double *data, double **y)
     HB_TRY(hb_problem_as_typed(t->context, s->drift, finite ? data : NULL, &t->own));
     HB_TRY(hb_model_check_drift(t->context, t->own, 1, dim));
     s->drift = t->own;
-    const hb_frame *frame = hb_problem_frame_of(t->own);
-    if (!frame) return HB_OK;
+    const hb_transform *transform = hb_problem_transform_of(t->own);
+    if (!transform) return HB_OK;
     HB_TRY(hb_allocate(t->context, t->n * d, sizeof(double), &memory));
     *y = memory;
-    HB_TRY(hb_frame_to_y(t->context, frame, 0, t->n, data, *y));
+    HB_TRY(hb_transform_to_y(t->context, transform, 0, t->n, data, *y));
     for (size_t i = 0; i < t->n; i++) {
         HB_TRY(check_domain(t, d, i, data + i * d));
         HB_TRY(check_size(t, d, i, *y + i * d));

@@ -3,7 +3,7 @@
  * The best density for ends y is that of the weighted walks. It is approached in two steps:
  *     - without a drift y has the density u0(y) N(y; x, 2T) over its integral w(x), so that with the gradient c of ln w
  *           mean = x + 2T c,     variance = 2T + (2T)^2 dc/dx,
- *       where w is had in closed form (problem/initial_average.h); else N(x, 2T);
+ *       where w is had in closed form (problem/initial/initial_average.h); else N(x, 2T);
  *     - then twice the weighted means and variances of a block of marches, where enough of them count.
  * The weights have a second moment where exp L(y) is integrable,
  *     L(y) = 2 ln(u0(y) e^{(V(y) - V(x))/2} N(y; x, 2T)) - ln density(y) + ln E[e^{-2 int Q} | y].
@@ -18,7 +18,7 @@
  * A number to reproduce: u0 = N(0, 1), 2T = 1, x = 1 has the mean 1/2 and the variance 1/2. */
 #include "walk/march_guide.h"
 #include "base/context.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "walk/walk_march.h"
 
 #include <string.h>

@@ -13,12 +13,12 @@
  * The gauge and the reversed walk are used where rate left >= finish (1 or 2), rate that of the
  * parametrix with finesse 2; their steps never go nearer to tau = 0 than half of that, so that the
  * last step is always a parametrix step, which the initial density closes
- * (problem/initial_average.h) or which is drawn as an antithetic pair.
+ * (problem/initial/initial_average.h) or which is drawn as an antithetic pair.
  *
  * A walk that has more than FAR steps before it has run away, where u is next to nothing; then half
  * of such walks end, and the others count double. A walk is lost when its drift or its weight is
  * not finite, or after MOST_STEPS steps. */
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "random/fill.h"
 #include "random/streams.h"
 #include "walk/walk_march.h"

@@ -5,7 +5,7 @@
  * m +- L g is drawn, C = L L'. The value of the walk is W times that, and its slope
  *     d ln W/dx0 + tangent' (gradient of the logarithm at the end).
  * A number to reproduce: W = 1, m = 0, C = 1 and the start N(0,1) give 0.28209479177387814. */
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "walk/walk_scratch.h"
 
 #include <math.h>

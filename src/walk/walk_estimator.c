@@ -20,7 +20,7 @@
 #include "base/memory.h"
 #include "base/team_tasks.h"
 #include "problem/drift_facts.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "problem/noise.h"
 #include "walk/march_guide.h"
 #include "walk/walk_block.h"

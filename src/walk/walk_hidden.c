@@ -13,8 +13,8 @@
 #include "walk/walk_hidden.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/drift_features.h"
-#include "problem/initial_average.h"
+#include "problem/drift_facts.h"
+#include "problem/initial/initial_average.h"
 
 #include <string.h>
 

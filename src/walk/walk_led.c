@@ -23,7 +23,7 @@
  * To a start that is a point there is only that end, and a = 0.
  * R. H. Cameron, W. T. Martin, Ann. of Math. 45 (1944).
  * A number to reproduce: F = -x, u0 = N(1, 0.5), T = 0.5, x = 0.7 has u = 0.4392625993098471. */
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "walk/least_action.h"
 #include "walk/march_series.h"
 #include "walk/walk_march.h"

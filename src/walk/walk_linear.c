@@ -21,7 +21,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "path/linear_way.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "problem/noise.h"
 
 #include <float.h>

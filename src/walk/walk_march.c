@@ -23,7 +23,7 @@
  * A number to reproduce: F = -x, u0 = N(1, 0.5), T = 0.5, x = 0.7 has u = 0.4392625993098471. */
 #include "walk/walk_march.h"
 #include "problem/gauge_formula.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "walk/march_series.h"
 
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "problem_support.h"
 
 #include "base/linear_algebra.h"
-#include "problem/initial_average.h"
-#include "problem/initial_law.h"
+#include "problem/initial/initial_average.h"
+#include "problem/initial/initial_ops.h"
 
 static hb_context *context;
 
@@ -130,14 +130,14 @@ static void test_formula(void **state)
     hb_graph *graph = make_graph(context, 2);
     hb_node node;
     const double x[2] = {1e-200, -900}; /* u itself is far below double */
-    assert_ok(context, problem->initial.law->formula(problem, graph, &node));
+    assert_ok(context, problem->initial.ops->formula(problem, graph, &node));
     const double l = log(1e-200);
     assert_near(value_at(graph, node, x, 0), -0.5 * l * l - l - 0.5 * log(2 * M_PI) - log(2) - 900,
                 1e-6);
     hb_graph_destroy(graph);
     hb_problem_destroy(problem);
     problem = problem_of(context, 1, "-x", "1", "gaussian(var=1)");
-    assert_null(problem->initial.law->formula);
+    assert_null(problem->initial.ops->formula);
     hb_problem_destroy(problem);
     hb_context_destroy(context);
 }

@@ -533,7 +533,7 @@ def test_a_program_of_a_newer_header_is_refused_in_words(tmp_path, grown):
 
 
 def test_the_library_never_ends_the_program_or_prints():
-    for path in (ROOT / "src").glob("*/*.[ch]"):
+    for path in (ROOT / "src").rglob("*.[ch]"):
         text = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"", " ", path.read_text(), flags=re.S)
         assert not re.findall(r"(?<![\w.>])(?:assert|abort|exit|_exit|printf|puts|perror)\s*\(", text), path
 

@@ -3,7 +3,7 @@
 #ifndef HB_TESTS_WALK_SUPPORT_H
 #define HB_TESTS_WALK_SUPPORT_H
 
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 #include "shared_context.h"
 #include "walk/walk_block.h"
 #include "walk/walk_estimator.h"
