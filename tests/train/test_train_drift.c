@@ -186,9 +186,11 @@ static void kappas_nodes_serve_both_averages(void **state)
     hb_ball_constants constants;
     assert_ok(context, hb_ball_constants_get(context, DIM, 0, sizeof constants, &constants));
     for (int k = 0; k < 2; k++)
-        assert_ok(context,
-                  hb_ball_nodes_cubature(context, k ? HB_BALL_NODES_SCORE : HB_BALL_NODES_VALUE,
-                                         DIM, 0, 3, 1, 0, TURNS, unit[k]));
+        assert_ok(context, hb_ball_nodes_cubature(
+                               context,
+                               &(hb_ball_nodes_rule){k ? HB_BALL_NODES_SCORE : HB_BALL_NODES_VALUE,
+                                                     DIM, 0, 3, 1},
+                               0, TURNS, unit[k]));
     assert_true(unit[0][0].n + unit[1][0].n <= MOST);
     assert_ok(context, hb_problem_drift(context, drift, 1, x0, 0, F, &divergence, NULL, NULL));
     hb_drift_frame f = {drift, DIM, x0, F, tau0, divergence / DIM, 0};
