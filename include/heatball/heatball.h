@@ -83,10 +83,10 @@
  *     grid.h      Fokker-Planck on a grid     estimate.h  averages over heat balls on a field
  *     budget.h    well-posedness bound        random.h    counter-based random numbers
  *     images.h    sets of images              classify.h  a classifier of rows
- *     judge.h     metrics                     settings.h  fields of settings as tables
+ *     metrics.h   of scores and samples       settings.h  fields of settings as tables
  *     file.h      files whole or absent       plot.h      figures
  *     team.h      process groups              mpi.h       process groups by MPI (not included here)
- *     compat.h    names of 0.2 (not included here) */
+ *     compat.h    names of 0.2, judge.h: metrics.h by its name of 0.2 (not included here) */
 #ifndef HEATBALL_HEATBALL_H
 #define HEATBALL_HEATBALL_H
 
@@ -104,7 +104,7 @@
 #include <heatball/generate.h>
 #include <heatball/grid.h>
 #include <heatball/images.h>
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <heatball/model.h>
 #include <heatball/plot.h>
 #include <heatball/problem.h>

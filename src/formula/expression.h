@@ -16,6 +16,8 @@ hb_status hb_graph_create(hb_context *context, int dim, hb_graph **out);
 void hb_graph_destroy(hb_graph *graph);
 /* A name that stands for a number; refused when it is a variable, a function, pi, d, i or j. */
 hb_status hb_graph_parameter(hb_graph *graph, const char *name, double value);
+hb_status hb_graph_parameters(hb_graph *graph, int n, const char *const *names,
+                              const double *values);
 /* what ("drift component 2") opens messages. index is what `i` stands for, 0: i is unknown. */
 hb_status hb_graph_parse(hb_graph *graph, const char *text, const char *what, int index,
                          hb_node *out);
@@ -27,7 +29,6 @@ hb_status hb_graph_split(hb_context *context, const char *text, int *count, char
 hb_status hb_graph_derivative(hb_graph *graph, hb_node node, int variable, hb_node *out);
 hb_status hb_graph_constant(hb_graph *graph, double value, hb_node *out);
 hb_status hb_graph_add(hb_graph *graph, hb_node a, hb_node b, hb_node *out);
-hb_status hb_graph_multiply(hb_graph *graph, hb_node a, hb_node b, hb_node *out);
 /* 0: the node does not depend on the variable. 1: it does, or, when dim > 63, may; its derivative
  * is then found to be 0. For t always exact. */
 int hb_graph_depends(const hb_graph *graph, hb_node node, int variable);

@@ -52,8 +52,7 @@ static hb_status expression_parse(hb_context *context, const char *text, int dim
                                   const char *const *names, const double *values, hb_expression *e)
 {
     HB_TRY(hb_graph_create(context, dim, &e->graph));
-    for (int i = 0; i < n_parameters; i++)
-        HB_TRY(hb_graph_parameter(e->graph, names[i], values[i]));
+    HB_TRY(hb_graph_parameters(e->graph, n_parameters, names, values));
     HB_TRY(hb_graph_parse(e->graph, text, "expression", 0, &e->node));
     return hb_program_compile(e->graph, 1, &e->node, &e->program);
 }

@@ -331,7 +331,14 @@ hb_status hb_graph_parameter(hb_graph *graph, const char *name, double value)
     return HB_OK;
 }
 
-/* ---- what other rooms ask ---- */
+hb_status hb_graph_parameters(hb_graph *graph, int n, const char *const *names,
+                              const double *values)
+{
+    for (int i = 0; i < n; i++) HB_TRY(hb_graph_parameter(graph, names[i], values[i]));
+    return HB_OK;
+}
+
+/* ---- what other modules ask ---- */
 
 hb_status hb_graph_constant(hb_graph *graph, double value, hb_node *out)
 {
@@ -341,11 +348,6 @@ hb_status hb_graph_constant(hb_graph *graph, double value, hb_node *out)
 hb_status hb_graph_add(hb_graph *graph, hb_node a, hb_node b, hb_node *out)
 {
     return hb_graph_finish(graph, hb_build_add(graph, a, b), out);
-}
-
-hb_status hb_graph_multiply(hb_graph *graph, hb_node a, hb_node b, hb_node *out)
-{
-    return hb_graph_finish(graph, hb_build_multiply(graph, a, b), out);
 }
 
 int hb_graph_is_constant(const hb_graph *graph, hb_node node, double *value)

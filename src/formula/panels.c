@@ -283,6 +283,18 @@ static hb_status add_whole(hb_context *context, const panel *p, void *user, int 
     return HB_OK;
 }
 
+/* The last panel that begins at `value` or before it, or has no more integral before it. */
+static const panel *panel_at(const hb_panels *panels, int by_integral, double value)
+{
+    int first = 0, last = panels->n;
+    while (last - first > 1) {
+        const int middle = (first + last) / 2;
+        const panel *p = panels->panel + middle;
+        *((by_integral ? p->before : p->a) <= value ? &first : &last) = middle;
+    }
+    return panels->panel + first;
+}
+
 hb_status hb_panels_integral(hb_context *context, const hb_panels *panels, double s,
                              double *integral)
 {
@@ -294,12 +306,7 @@ hb_status hb_panels_integral(hb_context *context, const hb_panels *panels, doubl
         *integral = below ? -outside : panels->total + outside;
         return HB_OK;
     }
-    int first = 0, last = panels->n; // panel[first].a <= s < panel[last].a
-    while (last - first > 1) {
-        const int middle = (first + last) / 2;
-        *(panels->panel[middle].a <= s ? &first : &last) = middle;
-    }
-    const panel *p = panels->panel + first;
+    const panel *p = panel_at(panels, 0, s);
     *integral = p->before + integral_in(p, s);
     return HB_OK;
 }
@@ -359,12 +366,7 @@ static hb_status inverse_beyond(hb_context *context, const hb_panels *panels, do
 hb_status hb_panels_inverse(hb_context *context, const hb_panels *panels, double value, double *s)
 {
     if (value > panels->total) return inverse_beyond(context, panels, value, s);
-    int first = 0, last = panels->n;
-    while (last - first > 1) {
-        const int middle = (first + last) / 2;
-        *(panels->panel[middle].before <= value ? &first : &last) = middle;
-    }
-    const panel *p = panels->panel + first;
+    const panel *p = panel_at(panels, 1, value);
     *s = solve_in(p, value - p->before);
     return HB_OK;
 }

@@ -412,30 +412,25 @@ static hb_status parse_signed(hb_parser *p, hb_node *out)
     return HB_OK;
 }
 
-static hb_status parse_product(hb_parser *p, hb_node *out)
+/* Products joined by + and -, or signed factors joined by * and /. */
+static hb_status parse_chain(hb_parser *p, int of_products, hb_node *out)
 {
-    HB_TRY(parse_signed(p, out));
-    while (parse_peek(p) == '*' || parse_peek(p) == '/') {
-        const hb_operation op = p->text[p->at] == '*' ? HB_OP_MULTIPLY : HB_OP_DIVIDE;
-        hb_node factor;
-        p->at++;
-        HB_TRY(parse_signed(p, &factor));
-        HB_TRY(parse_built(p, hb_build_binary(p->graph, op, *out, factor), out));
+    const char *signs = of_products ? "+-" : "*/";
+    const hb_operation ops[] = {of_products ? HB_OP_ADD : HB_OP_MULTIPLY,
+                                of_products ? HB_OP_SUBTRACT : HB_OP_DIVIDE};
+    HB_TRY(of_products ? parse_chain(p, 0, out) : parse_signed(p, out));
+    while (parse_peek(p) == signs[0] || parse_peek(p) == signs[1]) {
+        const hb_operation op = ops[p->text[p->at++] == signs[1]];
+        hb_node next;
+        HB_TRY(of_products ? parse_chain(p, 0, &next) : parse_signed(p, &next));
+        HB_TRY(parse_built(p, hb_build_binary(p->graph, op, *out, next), out));
     }
     return HB_OK;
 }
 
 static hb_status parse_sum(hb_parser *p, hb_node *out)
 {
-    HB_TRY(parse_product(p, out));
-    while (parse_peek(p) == '+' || parse_peek(p) == '-') {
-        const hb_operation op = p->text[p->at] == '+' ? HB_OP_ADD : HB_OP_SUBTRACT;
-        hb_node term;
-        p->at++;
-        HB_TRY(parse_product(p, &term));
-        HB_TRY(parse_built(p, hb_build_binary(p->graph, op, *out, term), out));
-    }
-    return HB_OK;
+    return parse_chain(p, 1, out);
 }
 
 hb_status hb_graph_parse(hb_graph *graph, const char *text, const char *what, int index,

@@ -12,7 +12,13 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { FEW = 256 }; /* points whose times fit the stack */
+enum { FEW = 256, BLOCK_DOUBLES = 1 << 14 }; /* points whose times fit the stack; of a block */
+
+size_t hb_drift_rows(size_t n, size_t width)
+{
+    const size_t rows = width < BLOCK_DOUBLES ? BLOCK_DOUBLES / width : 1;
+    return n < rows ? n : rows;
+}
 
 const char *hb_point_text(int dim, const double *x, char *text)
 {

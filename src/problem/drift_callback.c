@@ -18,7 +18,6 @@
 
 enum {
     SHIFTS = 6,
-    BLOCK_DOUBLES = 1 << 14,
     ALL_FACTS = HB_DRIFT_FACT_AUTONOMOUS | HB_DRIFT_FACT_LINEAR | HB_DRIFT_FACT_GRADIENT |
                 HB_DRIFT_FACT_REENTRANT
 };
@@ -130,18 +129,12 @@ static void callback_combine(size_t d, const double *at, const double *f, size_t
     if (out->divergence) out->divergence[point] = divergence;
 }
 
-static size_t points_per_block(size_t n, size_t doubles)
-{
-    const size_t points = doubles < BLOCK_DOUBLES ? BLOCK_DOUBLES / doubles : 1;
-    return n < points ? n : points;
-}
-
 /* A point and its 6 d shifts, of all points of a block in one call. */
 static hb_status by_differences(hb_context *context, const hb_drift *drift, const double *t,
                                 size_t n, const double *x, const hb_drift_values *out)
 {
     const size_t d = (size_t)drift->dim, rows = 1 + SHIFTS * d, each = rows * d;
-    const size_t block = points_per_block(n, each);
+    const size_t block = hb_drift_rows(n, each);
     double *at; // (block, 1 + 6 d, d)
     HB_TRY(HB_NEW(context, at, block * (2 * each + rows)));
     double *f = at + block * each;    // the same
@@ -167,7 +160,7 @@ static hb_status by_differences(hb_context *context, const hb_drift *drift, cons
 static hb_status by_jacobian(hb_context *context, const hb_drift *drift, const double *t, size_t n,
                              const double *x, const hb_drift_values *out)
 {
-    const size_t d = (size_t)drift->dim, block = points_per_block(n, d * (d + 1));
+    const size_t d = (size_t)drift->dim, block = hb_drift_rows(n, d * (d + 1));
     double *spare; // (block, d)
     HB_TRY(HB_NEW(context, spare, block * d * (d + 1)));
     double *own = spare + block * d; // (block, d, d)
@@ -196,7 +189,7 @@ static hb_status gradient_of_divergence(hb_context *context, const hb_drift *dri
                                         size_t n, const double *x, double *gradient)
 {
     const size_t d = (size_t)drift->dim, each = SHIFTS * d;
-    const size_t block = points_per_block(n, each * (d + 2));
+    const size_t block = hb_drift_rows(n, each * (d + 2));
     double *shifted; // (block, d, 6, d)
     HB_TRY(HB_NEW(context, shifted, block * each * (d + 2)));
     double *divergence = shifted + block * each * d; // (block, d, 6)

@@ -16,8 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK_DOUBLES = 1 << 14 };
-
 typedef struct building {
     hb_context *context;
     hb_drift *drift;
@@ -33,9 +31,7 @@ hb_status hb_drift_parameters(hb_context *context, const hb_problem_settings *s,
 {
     HB_CHECK(context, s->n_parameters == 0 || (s->parameter_names && s->parameter_values),
              HB_ERROR_ARGUMENT, "there are %d parameters but no names or values", s->n_parameters);
-    for (int i = 0; i < s->n_parameters; i++)
-        HB_TRY(hb_graph_parameter(graph, s->parameter_names[i], s->parameter_values[i]));
-    return HB_OK;
+    return hb_graph_parameters(graph, s->n_parameters, s->parameter_names, s->parameter_values);
 }
 
 static hb_status parse_components(building *b, const char *text)
@@ -190,12 +186,6 @@ static void drift_scatter(size_t n, size_t d, size_t width, const double *rows, 
             out->grad_divergence[(first + i) * d + k] = rows[i * width + d + 1 + k];
 }
 
-static size_t drift_rows_per_block(size_t n, size_t width)
-{
-    const size_t rows = width < BLOCK_DOUBLES ? BLOCK_DOUBLES / width : 1;
-    return n < rows ? n : rows;
-}
-
 static hb_status drift_run_with_divergence(hb_context *context, const hb_drift *drift,
                                            const double *t, size_t t_step, size_t n,
                                            const double *x, const hb_drift_values *out)
@@ -203,7 +193,7 @@ static hb_status drift_run_with_divergence(hb_context *context, const hb_drift *
     const int gradient = out->grad_divergence != NULL;
     const size_t d = (size_t)drift->dim, width = gradient ? 2 * d + 1 : d + 1;
     const hb_program *program = gradient ? drift->with_gradient : drift->with_divergence;
-    const size_t block = drift_rows_per_block(n, width);
+    const size_t block = hb_drift_rows(n, width);
     void *rows;
     HB_TRY(hb_allocate(context, block * width, sizeof(double), &rows));
     hb_status status = HB_OK;
@@ -223,7 +213,7 @@ static hb_status drift_run_jacobian(hb_context *context, const hb_drift *drift, 
     const size_t d = (size_t)drift->dim, width = (size_t)drift->n_entries;
     memset(jacobian, 0, n * d * d * sizeof *jacobian);
     if (width == 0) return HB_OK;
-    const size_t block = drift_rows_per_block(n, width);
+    const size_t block = hb_drift_rows(n, width);
     double *rows;
     HB_TRY(HB_NEW(context, rows, block * width));
     hb_status status = HB_OK;

@@ -47,8 +47,7 @@ static hb_status balance_build(hb_context *context, hb_graph *graph, hb_node f, 
     const hb_node s = hb_build_variable(graph, 1);
     for (int k = 0; k < m; k++)
         D = hb_build_add(graph, D,
-                         hb_build_multiply(graph, hb_build_constant(graph, 0.5),
-                                           hb_build_multiply(graph, G[k], G[k])));
+                         hb_build_scaled(graph, 0.5, hb_build_multiply(graph, G[k], G[k])));
     HB_TRY(hb_graph_finish(graph, D, &D));
     HB_TRY(hb_graph_derivative(graph, D, 1, &slope));
     nodes[0] = hb_build_divide(graph, hb_build_subtract(graph, f, slope), D);

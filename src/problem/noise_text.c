@@ -18,13 +18,6 @@
 
 enum { MOST_ROWS = 2048 }; /* so that numbers of entries stay far below INT_MAX */
 
-static hb_status give_parameters(hb_graph *graph, int n, const char *const *names,
-                                 const double *values)
-{
-    for (int i = 0; i < n; i++) HB_TRY(hb_graph_parameter(graph, names[i], values[i]));
-    return HB_OK;
-}
-
 int hb_noise_text_is_plain(hb_context *context, const char *text, int n_parameters,
                            const char *const *names, const double *values)
 {
@@ -39,7 +32,7 @@ int hb_noise_text_is_plain(hb_context *context, const char *text, int n_paramete
     if (status != HB_OK || count != 1) return 0;
     status = hb_graph_create(context, 1, &graph);
     if (status == HB_OK && (n_parameters == 0 || (names && values)))
-        status = give_parameters(graph, n_parameters, names, values);
+        status = hb_graph_parameters(graph, n_parameters, names, values);
     if (status == HB_OK) status = hb_graph_parse(graph, text, "noise", 0, &g);
     plain = status == HB_OK && !hb_graph_depends(graph, g, 1);
     hb_graph_destroy(graph);

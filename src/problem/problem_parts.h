@@ -69,6 +69,8 @@ hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, con
 hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift, const double *t,
                                      size_t t_step, size_t n, const double *x,
                                      const hb_drift_values *out);
+size_t hb_drift_rows(size_t n,
+                     size_t width); /* of n that are worked on together, width doubles each */
 /* 1 when most of a callback's values so far were for differences. */
 int hb_drift_by_differences(const hb_drift *drift);
 

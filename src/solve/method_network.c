@@ -13,8 +13,7 @@
 #include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "base/team_tasks.h"
-#include "guide/guide_estimator.h"
-#include "guide/guide_walk.h"
+#include "guide/guide.h"
 #include "random/streams.h"
 #include "solve/solve_parts.h"
 

@@ -1,9 +1,9 @@
 /* Solutions by sampling: particles, walks, or each where it is better.
  *
  * The estimators count (estimator.h), sampling.c decides how long, sampling_choice.c who serves
- * which point when the method is auto, and here the tallies become columns, warnings and a note.
- * Where an error cannot be trusted it is infinite and the warning of the point says why (tally.c
- * has the rules). */
+ * which point when the method is auto, and here the accumulators become columns, warnings and a
+ * note. Where an error cannot be trusted it is infinite and the warning of the point says why
+ * (accumulator.c has the rules). */
 #include "base/context.h"
 #include "base/team_tasks.h"
 #include "solve/solve_parts.h"
@@ -93,42 +93,42 @@ static hb_status sampled_begin(const hb_solve_task *task, double tau, hb_samplin
 
 /* Why an error is not reported; NULL: it is. %N: the number of samples, %U: what they are called,
  * %E: independent values among them, %T: the index of their tail, %L: lost per cent. */
-static const char *sampled_score_sentence(const hb_estimator *e, const hb_tally_answer *a)
+static const char *sampled_score_sentence(const hb_estimator *e, const hb_answer *a)
 {
-    if (a->score_doubt == HB_TALLY_FINE) return NULL;
-    if (a->score_doubt == HB_TALLY_ROUNDED && !e->untimely)
+    if (a->score_flag == HB_FLAG_NONE) return NULL;
+    if (a->score_flag == HB_FLAG_ROUNDED && !e->untimely)
         return "the drift jumps or has a pole, and %U do not see the part of the score that "
                "comes from there; the grid does";
-    if (a->score_doubt == HB_TALLY_COARSE)
+    if (a->score_flag == HB_FLAG_COARSE)
         return "the integral over the lag is not resolved for the score: two rules in "
                "time differ by more than a fifth of it";
     return "the gradients of %N %U are dominated by a few; the error of the score "
            "cannot be told, that of the density can";
 }
 
-static const char *sampled_sentence(const hb_estimator *e, size_t i, const hb_tally_answer *a)
+static const char *sampled_sentence(const hb_estimator *e, size_t i, const hb_answer *a)
 {
-    switch (a->doubt) {
-    case HB_TALLY_NOTHING:
+    switch (a->flag) {
+    case HB_FLAG_NOTHING:
         return "none of %N %U counts here; the density is too small for this method or is 0";
-    case HB_TALLY_NEGATIVE:
+    case HB_FLAG_NEGATIVE:
         return "the mean of %N %U is not above 0 by two of its errors; more are needed";
-    case HB_TALLY_FEW:
+    case HB_FLAG_FEW:
         return "%N %U are worth only %E independent values here; the error from so few cannot be "
                "trusted";
-    case HB_TALLY_HEAVY:
+    case HB_FLAG_HEAVY:
         if (a->tail_index < 2)
             return "the largest values of %U fall off with index %T here, too slowly for a "
                    "variance; "
                    "the spread of %N says too little";
         return "a few %U outweigh the rest here; the spread of %N says too little";
-    case HB_TALLY_LOST:
+    case HB_FLAG_LOST:
         if (e->untimely && e->untimely[i])
             return "the times of the trajectories are too few for the integral over the lag; give "
                    "more of them";
         return "%L % of %N %U were lost where the drift is not finite or too steep; they could "
                "move the mean";
-    case HB_TALLY_ROUNDED:
+    case HB_FLAG_ROUNDED:
         if (e->untimely)
             return "trajectories that are too rare to be seen, their step, rounding, or what they "
                    "differ by from the model may change the density by more than a tenth";
@@ -137,18 +137,18 @@ static const char *sampled_sentence(const hb_estimator *e, size_t i, const hb_ta
                    "too much for the requested time";
         return "the drift is very steep or has a narrow part near here; %U that count may be "
                "too rare to be seen, the grid sees them";
-    case HB_TALLY_STRAY:
+    case HB_FLAG_OUTLIERS:
         return "what counts here lies more than four standard deviations from where the %U go; the "
                "drift "
                "there was not seen";
-    case HB_TALLY_COARSE:
+    case HB_FLAG_COARSE:
         return "the integral over the lag is not resolved: two rules in time differ by more "
                "than a twentieth of the density";
     default: return sampled_score_sentence(e, a);
     }
 }
 
-static hb_status sampled_warn(const hb_sampling_run *run, size_t i, const hb_tally_answer *a,
+static hb_status sampled_warn(const hb_sampling_run *run, size_t i, const hb_answer *a,
                               hb_solution *out)
 {
     const hb_estimator *e = &run->estimator;
@@ -202,7 +202,7 @@ static hb_status sampled_fill_point(const hb_sampling *s, const hb_sampling_run 
                                     hb_solution *out)
 {
     const size_t d = (size_t)s->dim;
-    hb_tally_answer a;
+    hb_answer a;
     if (run->rounds[i] == 0)
         return hb_solve_fill_nothing(run->estimator.name, run->estimator.unit,
                                      s->settings->max_time, i, out);

@@ -17,7 +17,7 @@
  * pi sqrt 2) at 0. */
 #include "base/context.h"
 #include "base/memory.h"
-#include "grid/stationary_box.h"
+#include "chain/stationary.h"
 #include "problem/noise.h"
 #include "problem/stationary_density.h"
 #include "solve/solve_parts.h"
@@ -181,7 +181,7 @@ static hb_status late_solve(late *l, hb_solution *out)
 {
     hb_context *context = l->task->context;
     int bounded;
-    HB_TRY(hb_grid_box_stationary(context, l->task->problem, out->n, l->task->points, &l->box));
+    HB_TRY(hb_chain_box(context, l->task->problem, out->n, l->task->points, &l->box));
     late_set_places(l);
     HB_TRY(late_noise_is_bounded(l, &bounded));
     HB_CHECK(context, bounded, HB_ERROR_NUMERICAL, "the noise is not bounded");

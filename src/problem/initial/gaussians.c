@@ -1,13 +1,15 @@
-/* Sums of Gaussians: ln p(x) = ln sum_k w_k N(x; m_k, C_k) and its gradient.
+/* Sums of Gaussians: ln p(x) = ln sum_k w_k N(x; m_k, S_k), its gradient, and means under
+ * Gaussians.
  *
  * The terms e_k = ln w_k - |L_k^-1 (x - m_k)|^2/2 - ln det L_k - (d/2) ln 2 pi are added in one
- * pass that keeps the largest so far and rescales when a larger one comes (log-sum-exp), so that p
- * may be far below the smallest double. The gradient is the mean of C_k^-1 (m_k - x) under the
- * weights e^{e_k}. Terms below e^-60 of the largest are left out. C_k is diagonal, or full
- * (Cholesky L, row by row) when there is one. Draw i takes the component that number i of one
- * stream chooses, and d normals of another.
- * Numbers to reproduce: all but 1e-12 of the mass of N(0, s^2) is within 7.13 s; N(0, 1) at x =
- * 2 has ln p = -2.9189385332046727, gradient -2. */
+ * pass that rescales when a larger one comes (log-sum-exp), so that p may be far below the smallest
+ * double. The gradient is the mean of S_k^-1 (m_k - x) under the weights e^{e_k}; terms below e^-60
+ * are left out. S_k is diagonal, or full (Cholesky L, row by row) when there is one. Closed forms:
+ *     E_{x ~ N(m,C)} p(x) = sum_k w_k N(m; m_k, S_k + C);   gradients are by m
+ *     after x -> G x + c + N(0, D):  sum_k w_k N(x; G m_k + c, G S_k G' + D)
+ * Draw i takes the component that number i of one stream chooses, and d normals of another.
+ * Numbers to reproduce: N(0, 1) at x = 2 has ln p = -2.9189385332046727, gradient -2; N(0, 1)
+ * under N(0, 1) is N(0; 0, 2) = 0.28209479177387814. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
@@ -15,6 +17,7 @@
 #include "random/choose.h"
 
 #include <heatball/random.h>
+#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
@@ -75,6 +78,26 @@ double hb_gaussians_narrowest(const hb_problem *problem, int axis)
     return least;
 }
 
+/* ln of the sum so far is largest + ln sum; the slope is a sum under the same weights. */
+typedef struct log_sum {
+    double largest, sum;
+} log_sum;
+
+/* The weight of a term e^exponent relative to the largest, which may change; 0: negligible. */
+static double next_weight(log_sum *total, double exponent, size_t d, double *slope)
+{
+    if (exponent < total->largest - NEGLIGIBLE) return 0;
+    if (exponent > total->largest) {
+        const double shrink = exp(total->largest - exponent);
+        total->sum *= shrink;
+        for (size_t j = 0; j < d; j++) slope[j] *= shrink;
+        total->largest = exponent;
+    }
+    const double weight = exp(exponent - total->largest);
+    total->sum += weight;
+    return weight;
+}
+
 /* The one with a full matrix: y = L^-1 (x - m), gradient = -L^-T y; y is kept in gradient. */
 static void full_log_density(const hb_gaussians *g, size_t d, const double *x, double *log_density,
                              double *gradient)
@@ -115,23 +138,14 @@ void hb_gaussians_at(const hb_problem *problem, const double *x, double *log_den
         full_log_density(g, d, x, log_density, gradient);
         return;
     }
-    double largest = gaussians_exponent(g, d, 0, x), sum = 0;
+    log_sum total = {-INFINITY, 0};
     memset(gradient, 0, d * sizeof *gradient);
     for (size_t k = 0; k < g->count; k++) {
-        const double e = gaussians_exponent(g, d, k, x);
-        if (e < largest - NEGLIGIBLE) continue;
-        if (e > largest) {
-            const double shrink = exp(largest - e);
-            sum *= shrink;
-            for (size_t j = 0; j < d; j++) gradient[j] *= shrink;
-            largest = e;
-        }
-        const double weight = exp(e - largest);
-        sum += weight;
-        add_slope(g, d, k, x, weight, gradient);
+        const double weight = next_weight(&total, gaussians_exponent(g, d, k, x), d, gradient);
+        if (weight > 0) add_slope(g, d, k, x, weight, gradient);
     }
-    *log_density = largest + log(sum);
-    for (size_t j = 0; j < d; j++) gradient[j] /= sum;
+    *log_density = total.largest + log(total.sum);
+    for (size_t j = 0; j < d; j++) gradient[j] /= total.sum;
 }
 
 /* ---- box and draws -------------------------------------------------------------------------- */
@@ -188,4 +202,150 @@ hb_status hb_gaussians_draw(hb_context *context, const hb_problem *problem, uint
         for (size_t i = 0; i < count; i++) gaussians_place(g, d, component[i], x + (start + i) * d);
     }
     return HB_OK;
+}
+
+/* ---- under a Gaussian, and moved forward ---- */
+
+/* ln w_k: hb_gaussians keeps it with the volume of S_k, which is taken off here. */
+static double gaussians_log_weight(const hb_gaussians *g, size_t k)
+{
+    return log(g->cumulative[k] - (k > 0 ? g->cumulative[k - 1] : 0));
+}
+
+static void diagonal_average(const hb_gaussians *g, size_t d, const hb_gaussian *gaussian,
+                             double *work, log_sum *total, double *slope)
+{
+    for (size_t k = 0; k < g->count; k++) {
+        const double *mean = g->mean + k * d, *sd = g->sd + (g->shared_sd ? 0 : k * d);
+        double squares = 0, volume = 1, log_volume = 0;
+        for (size_t j = 0; j < d; j++) {
+            const double variance = gaussian->variance[j] + sd[j] * sd[j],
+                         gap = mean[j] - gaussian->mean[j];
+            work[j] = gap / variance;
+            squares += gap * work[j];
+            volume *= 2 * M_PI * variance;
+            if (volume > 1e100 || volume < 1e-100 || j + 1 == d) {
+                log_volume += log(volume);
+                volume = 1;
+            }
+        }
+        const double weight =
+            next_weight(total, gaussians_log_weight(g, k) - 0.5 * (squares + log_volume), d, slope);
+        for (size_t j = 0; weight > 0 && j < d; j++) slope[j] += weight * work[j];
+    }
+}
+
+/* S_k + C, factored in its lower triangle; 0 when it is not positive definite. */
+static int factor_sum(const hb_gaussians *g, size_t d, size_t k, const hb_gaussian *gaussian,
+                      double *sum)
+{
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double entry = gaussian->covariance ? gaussian->covariance[i * d + j]
+                           : i == j             ? gaussian->variance[i]
+                                                : 0;
+            for (size_t l = 0; g->cholesky && l <= j; l++)
+                entry += g->cholesky[i * d + l] * g->cholesky[j * d + l];
+            if (!g->cholesky && i == j) {
+                const double sd = g->sd[(g->shared_sd ? 0 : k * d) + j];
+                entry += sd * sd;
+            }
+            sum[i * d + j] = entry;
+        }
+    for (size_t i = 0; i < d * d; i++)
+        if (i % d <= i / d && !isfinite(sum[i])) return 0;
+    const lapack_int n = (lapack_int)d;
+    return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, sum, n) == 0;
+}
+
+/* G S_k G' + D, factored in its lower triangle; 0: not positive definite. root: (d, d). */
+static int factor_moved(const hb_gaussians *g, size_t d, size_t k, const double *G, const double *D,
+                        double *root, double *sum)
+{
+    for (size_t i = 0; i < d; i++) { // G times the root of S_k, column by column
+        double *row = sum;
+        memset(row, 0, d * sizeof *row);
+        for (size_t j = 0; !g->cholesky && j < d; j++)
+            row[j] = G[i * d + j] * g->sd[(g->shared_sd ? 0 : k * d) + j];
+        for (size_t l = 0; g->cholesky && l < d; l++)
+            hb_axpy(l + 1, G[i * d + l], g->cholesky + l * d, row);
+        for (size_t j = 0; j < d; j++) root[j * d + i] = row[j];
+    }
+    for (size_t i = 0; i < d; i++) {
+        memcpy(sum + i * d, D + i * d, (i + 1) * sizeof *sum);
+        for (size_t l = 0; l < d; l++) hb_axpy(i + 1, root[l * d + i], root + l * d, sum + i * d);
+        if (!hb_all_finite(i + 1, sum + i * d)) return 0;
+    }
+    const lapack_int n = (lapack_int)d;
+    return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, sum, n) == 0;
+}
+
+/* What is asked for: the mean under a Gaussian, or, with G, the density at x after G x + shift +
+ * N(0, D). */
+typedef struct convolution {
+    const hb_gaussian *gaussian;
+    const double *G, *shift, *D, *x;
+} convolution;
+
+/* work: (3 d + 1, d), and (d, d) more with G. 0: a covariance is not positive definite. */
+static int convolve(const hb_gaussians *g, size_t d, const convolution *c, double *work,
+                    log_sum *total, double *slope)
+{
+    double *L = work, *gap = L + d * d, *y = gap + d, *root = y + d, log_volume = 0;
+    const int shared = g->cholesky || g->shared_sd;
+    const lapack_int n = (lapack_int)d;
+    for (size_t k = 0; k < g->count; k++) {
+        const double *mean = g->mean + k * d;
+        if (k == 0 || !shared) {
+            if (!(c->G ? factor_moved(g, d, k, c->G, c->D, root, L)
+                       : factor_sum(g, d, k, c->gaussian, L)))
+                return 0;
+            log_volume = (double)d * log(2 * M_PI);
+            for (size_t j = 0; j < d; j++) log_volume += 2 * log(L[j * d + j]);
+        }
+        for (size_t i = 0; i < d; i++) {
+            gap[i] = c->G ? c->shift[i] - c->x[i] : mean[i] - c->gaussian->mean[i];
+            for (size_t j = 0; c->G && j < d; j++) gap[i] += c->G[i * d + j] * mean[j];
+            y[i] = gap[i];
+        }
+        LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', n, 1, L, n, y, n);
+        const double exponent = gaussians_log_weight(g, k) - 0.5 * (hb_dot(d, y, gap) + log_volume);
+        const double weight = next_weight(total, exponent, d, slope);
+        for (size_t j = 0; weight > 0 && j < d; j++) slope[j] += weight * y[j];
+    }
+    return 1;
+}
+
+static void finish_sum(size_t d, int fine, const log_sum *total, double *log_value,
+                       double *gradient)
+{
+    *log_value = fine ? total->largest + log(total->sum) : NAN;
+    for (size_t j = 0; j < d; j++) gradient[j] /= total->sum;
+}
+
+void hb_gaussians_average(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
+                          double *log_value, double *gradient)
+{
+    const hb_gaussians *g = problem->initial.data;
+    const size_t d = (size_t)problem->dim;
+    log_sum total = {-INFINITY, 0};
+    int fine = 1;
+    memset(gradient, 0, d * sizeof *gradient);
+    if (gaussian->variance && !g->cholesky)
+        diagonal_average(g, d, gaussian, work, &total, gradient);
+    else
+        fine = convolve(g, d, &(convolution){.gaussian = gaussian}, work, &total, gradient);
+    finish_sum(d, fine, &total, log_value, gradient);
+}
+
+void hb_gaussians_moved(const hb_problem *problem, const double *G, const double *shift,
+                        const double *D, const double *x, double *work, double *log_value,
+                        double *gradient)
+{
+    const size_t d = (size_t)problem->dim;
+    const convolution moved = {.G = G, .shift = shift, .D = D, .x = x};
+    log_sum total = {-INFINITY, 0};
+    memset(gradient, 0, d * sizeof *gradient);
+    const int fine = convolve(problem->initial.data, d, &moved, work, &total, gradient);
+    finish_sum(d, fine, &total, log_value, gradient);
 }

@@ -201,7 +201,7 @@ int hb_initial_average_is_closed(const hb_problem *problem, int diagonal)
 
 size_t hb_initial_average_work(const hb_problem *problem)
 {
-    const size_t d = (size_t)problem->dim, own = d * d + d;
+    const size_t d = (size_t)problem->dim, own = d * d + 2 * d;
     return problem->transform ? own + 2 * d * d + d : own; // initial_transformed.c
 }
 

@@ -110,10 +110,8 @@ static hb_status density_create_product(const hb_initial_text *text, hb_problem 
         hb_node node;
         HB_TRY(hb_graph_copy(graph, axis[j + 1], -j, product->graph, &node));
         if (j == 0)
-            HB_TRY(hb_graph_finish(
-                product->graph,
-                hb_build_multiply(product->graph, hb_build_constant(product->graph, sign), node),
-                &node));
+            HB_TRY(hb_graph_finish(product->graph, hb_build_scaled(product->graph, sign, node),
+                                   &node));
         HB_TRY(hb_line_product_axis(text, product, j, node));
     }
     hb_line_product_end(problem);

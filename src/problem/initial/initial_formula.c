@@ -40,8 +40,7 @@ static hb_status in_transform(hb_context *context, const hb_problem *problem, co
         hb_node z = hb_build_constant(to, 0);
         for (int j = 0; j <= i; j++)
             z = hb_build_add(to, z,
-                             hb_build_multiply(to, hb_build_constant(to, L[i * d + j]),
-                                               hb_build_variable(to, j + 1)));
+                             hb_build_scaled(to, L[i * d + j], hb_build_variable(to, j + 1)));
         constant += log(fabs(L[i * d + i]));
         x[i] = hb_axis_x_node(&transform->axes[i], to, z);
         volume =
@@ -167,7 +166,7 @@ static hb_status axis_in_transform(const hb_axis_map *map, double scale,
 {
     double log_total;
     hb_node node = hb_line_density_log_node(from->lines[from->of_axis[axis]], &log_total);
-    const hb_node z = hb_build_multiply(to, hb_build_constant(to, scale), hb_build_variable(to, 1));
+    const hb_node z = hb_build_scaled(to, scale, hb_build_variable(to, 1));
     hb_node x = hb_axis_x_node(map, to, z);
     HB_TRY(hb_graph_substitute(from->graph, 1, &node, &x, hb_build_constant(to, 0), to, &node));
     node = hb_build_subtract(to, node, hb_build_constant(to, log_total - log(fabs(scale))));

@@ -324,7 +324,7 @@ hb_node hb_axis_b_node(const hb_axis_map *map, hb_graph *graph, hb_node y)
     case HB_AXIS_FALL: return hb_build_unary(graph, HB_OP_EXP, hb_build_negate(graph, y));
     case HB_AXIS_TANH:
         y = hb_build_unary(graph, HB_OP_SECH2, hb_build_multiply(graph, w, y));
-        return hb_build_multiply(graph, hb_build_constant(graph, map->width * map->width), y);
+        return hb_build_scaled(graph, map->width * map->width, y);
     case HB_AXIS_SINH: return hb_build_multiply(graph, w, hb_build_unary(graph, HB_OP_COSH, y));
     case HB_AXIS_TABLE:
         return hb_axis_table_b_node(map->table, graph, hb_build_mapped(graph, map->table, y));
@@ -339,9 +339,8 @@ hb_node hb_axis_slope_node(const hb_axis_map *map, hb_graph *graph, hb_node y)
     case HB_AXIS_RISE: return hb_build_constant(graph, 1);
     case HB_AXIS_FALL: return hb_build_constant(graph, -1);
     case HB_AXIS_TANH:
-        y = hb_build_multiply(graph, hb_build_constant(graph, map->width), y);
-        return hb_build_multiply(graph, hb_build_constant(graph, -2 * map->width),
-                                 hb_build_unary(graph, HB_OP_TANH, y));
+        y = hb_build_scaled(graph, map->width, y);
+        return hb_build_scaled(graph, -2 * map->width, hb_build_unary(graph, HB_OP_TANH, y));
     case HB_AXIS_SINH: return hb_build_unary(graph, HB_OP_TANH, y);
     case HB_AXIS_TABLE:
         return hb_axis_table_slope_node(map->table, graph, hb_build_mapped(graph, map->table, y));

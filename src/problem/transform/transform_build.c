@@ -130,7 +130,7 @@ static hb_status drop_transform(hb_transform_building *b)
         if (!hb_graph_is_constant(b->to, b->L[k], &number) ||
             number != (k % (b->d + 1) == 0 ? c : 0))
             return HB_OK;
-    const hb_node g = hb_build_multiply(b->to, hb_build_constant(b->to, fabs(c)), b->g);
+    const hb_node g = hb_build_scaled(b->to, fabs(c), b->g);
     HB_TRY(hb_graph_finish(b->to, g, &b->g));
     for (int i = 0; i < b->d; i++) HB_TRY(hb_graph_constant(b->to, 1, &b->L[i * (b->d + 1)]));
     b->transform->same = 1;

@@ -84,7 +84,7 @@ hb_status hb_transform_drift_of_z(hb_transform_building *b, int with_matrix, hb_
         hb_node square = hb_transform_product_of_rows(b, i, i);
         if (with_matrix) /* M may have lost its factor g */
             square = hb_build_multiply(to, square, hb_build_power(to, b->g, 2));
-        const hb_node half = hb_build_multiply(to, hb_build_constant(to, 0.5), square);
+        const hb_node half = hb_build_scaled(to, 0.5, square);
         hb_node drift = divide_out(to, out[i], hb_axis_b_node(map, to, z), 0);
         drift = hb_build_subtract(to, drift,
                                   hb_build_multiply(to, half, hb_axis_slope_node(map, to, z)));
