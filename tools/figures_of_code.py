@@ -32,14 +32,15 @@ WIDE = {
     "src/formula": (1, "the search for narrow features begins with all its arrays"),
     "src/grid": (7, "kernels take rows of the stencil as arrays; boxes are low and high of each kind"),
     "src/guide": (1, "an estimator from problem, settings and points"),
-    "src/judge": (3, "kernels of distances between two sets of rows"),
+    "src/metrics": (3, "kernels of distances between two sets of rows"),
     "src/lag": (4, "a row of the lag's frame: what it reads, what it adds to"),
     "src/net": (1, "the divergence in z fills what the public call fills"),
     "src/particle": (3, "a kernel from problem, point and pilot"),
     "src/plot": (1, "a series is one call with all its columns"),
     "src/problem": (10, "a drift fills F, divergence, its gradient and the Jacobian, as hb_problem_drift"),
     "src/solve": (2, "a grid elsewhere: problem, grid, time, tau, points, values and errors"),
-    "src/walk": (4, "a step from state, time and weights to all of them"),
+    "src/bridge": (3, "a step from state, time and weights to all of them"),
+    "src/walk": (1, "a value with its error, from state, time and weights"),
 }
 
 Function = collections.namedtuple("Function", "file line name lines parameters")
