@@ -19,10 +19,10 @@ import sys
 ROOMS = ("base file plot random ball formula problem data metrics path grid chain mean sampling particle lag bridge walk net train guide solve generate certify").split()
 LEVEL = {room: level for level, room in enumerate(ROOMS)}
 
-# Public headers that are not named after their room. heatball.h is everything: above all rooms.
+# Public headers that are not named after their room. heatball.h and compat.h are above all rooms.
 PUBLIC_ROOM = {"balls": "mean", "budget": "problem", "classify": "train", "field": "problem",
                "images": "data", "judge": "metrics", "model": "net", "mpi": "base", "team": "base", "settings": "base", "solve": "sampling", "estimate": "mean"}
-UMBRELLA = "heatball"
+UMBRELLAS = ("heatball", "compat")
 
 LIBC = set("""assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h
     locale.h math.h setjmp.h signal.h stdalign.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h
@@ -54,8 +54,8 @@ def includes(path):
 def public_level(name):
     """Return (room, level) of heatball/X.h, or None when no room is known for it."""
     stem = name.removeprefix("heatball/").removesuffix(".h")
-    if stem == UMBRELLA:
-        return UMBRELLA, len(ROOMS)
+    if stem in UMBRELLAS:
+        return stem, len(ROOMS)
     room = PUBLIC_ROOM.get(stem, stem)
     return (room, LEVEL[room]) if room in LEVEL else None
 

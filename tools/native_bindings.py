@@ -198,7 +198,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="fail when the file is not what would be written")
     check = parser.parse_args().check
-    paths = sorted((ROOT / "include/heatball").glob("*.h"), key=lambda path: (path.name != "base.h", path.name))
+    paths = sorted((path for path in (ROOT / "include/heatball").glob("*.h") if path.name != "compat.h"), key=lambda path: (path.name != "base.h", path.name))
     text = bindings(Headers(paths))
     if check and TARGET.read_text() != text:
         sys.exit(f"native_bindings: {TARGET.relative_to(ROOT)} is not what the headers say; run tools/native_bindings.py")

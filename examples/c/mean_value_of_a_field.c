@@ -1,9 +1,10 @@
-/* Density, log-density and score from heat-ball averages of a field, and the residual of a wrong one.
+/* Density, log-density and score from heat-ball averages of a field, and the residual of a wrong
+ * one.
  *
  * dx = -x dt + sqrt(2) dW started from N(1, 0.4) in one dimension: tau = t, F = -x, and u is the
- * Gaussian with mean e^-tau and variance s = 1 - 0.6 e^(-2 tau). The field below multiplies s by k; for
- * k = 1 it solves the Fokker-Planck equation and the averages return its own values for any radius; for
- * k = 1.1 the residual tends to 0.1 (|grad v|^2 - 1/(k s)).
+ * Gaussian with mean e^-tau and variance s = 1 - 0.6 e^(-2 tau). The field below multiplies s by k;
+ * for k = 1 it solves the Fokker-Planck equation and the averages return its own values for any
+ * radius; for k = 1.1 the residual tends to 0.1 (|grad v|^2 - 1/(k s)).
  *
  *     cc mean_value_of_a_field.c $(pkg-config --cflags --libs heatball) -lm && ./a.out */
 #include <heatball/estimate.h>

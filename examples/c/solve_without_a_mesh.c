@@ -1,9 +1,9 @@
 /* Log-density and score of a nonlinear SDE in five dimensions, by particles and by walks.
  *
- * A chain of double wells, dx_j = (-x_j + 2 x_j/(1 + x_j^2) + k (x_{j-1} - 2 x_j + x_{j+1})) dt
- * + sqrt(2) dW_j, from N(0, 1/2). No mesh can be laid through five dimensions; the two methods share nothing but the problem,
- * so that they agree within their errors is the check. A point whose errors cannot be trusted carries a
- * warning.
+ * A chain of double wells, dx_j = (-x_j + 2 x_j/(1 + x_j^2) + k (x_{j-1} - 2 x_j + x_{j+1})) dt +
+ * sqrt(2) dW_j, from N(0, 1/2). No mesh can be laid through five dimensions; the two methods share
+ * nothing but the problem, so that they agree within their errors is the check. A point whose
+ * errors cannot be trusted carries a warning.
  *
  *     cc solve_without_a_mesh.c $(pkg-config --cflags --libs heatball) && ./a.out */
 #include <heatball/heatball.h>

@@ -1,14 +1,15 @@
 /* heatball/ball.h: the heat ball, its constants, kernels, exact samplers and cubature.
+ * First tier: for users.
  *
  * Phi(y,s) = (4 pi s)^(-d/2) exp(-|y|^2/(4s)) is the heat kernel; s > 0 is time BACKWARD from the
  * anchor. The heat ball of radius r is E_r = {(y,s): s > 0, Phi(y,s) >= r^-d}; it spans
  * 0 < s < r^2/(4 pi). E_1 is the unit ball; y = r z, s = r^2 sigma carry it to E_r.
  *
  * Three measures live on E_1 (hb_measure):
- *     HB_MEASURE_KAPPA     |z|^2/(4 sigma^2)      the Watson measure, mass 1: a caloric function at the
- *                                         anchor is its mean under kappa
- *     HB_MEASURE_SOURCE    ln Phi(z,sigma)        mass C1/(2d): carries the source of the equation
- *     HB_MEASURE_GRADIENT  |z|/(2 sigma)          mass c_g/d: carries a source whose gradient is wanted
+ *     HB_MEASURE_KAPPA     |z|^2/(4 sigma^2)  the Watson measure, mass 1: a caloric function at the
+ *                                             anchor is its mean under kappa
+ *     HB_MEASURE_SOURCE    ln Phi(z,sigma)    mass C1/(2d): carries the source of the equation
+ *     HB_MEASURE_GRADIENT  |z|/(2 sigma)      mass c_g/d: carries a source for the gradient
  * The samplers draw from each, normalised, exactly, from one Gaussian vector.
  *
  * Lift m: a function caloric in d variables is caloric in D = d+m. Every call takes (dim, lift),

@@ -1,24 +1,29 @@
 /* heatball/balls.h: heat balls behind anchors, as nodes for the values of a function of yours.
+ * First tier: for users.
  *
- * A density p(x,tau) under dx = F dtau + sqrt(2) dW, F = -x (OU), 0 (VE) or a drift of yours, is at every anchor
- * (x0, tau0) a weighted mean of itself over m nodes of a heat ball behind it. For v = ln p, at the nodes j and at
- * the anchor 0,
- *     R = v_0 - ln sum_j weight_j exp(shift_j + v_j),                                       HB_BALLS_KIND_LOG_DENSITY
+ * A density p(x,tau) under dx = F dtau + sqrt(2) dW, F = -x (OU), 0 (VE) or a drift of yours, is at
+ * every anchor (x0, tau0) a weighted mean of itself over m nodes of a heat ball behind it. For v =
+ * ln p, at the nodes j and at the anchor 0,
+ *     R = v_0 - ln sum_j weight_j exp(shift_j + v_j),                      (_KIND_LOG_DENSITY)
  * and for its score s = grad v, with S_j = factor_j s_j,
- *     R = S_0 - sum_j weight_j S_j - sum_j arm_weight_j arm_j (|S_j|^2 - drift_j.S_j - rate_j)  HB_BALLS_KIND_SCORE
- * are 0 up to the error of the nodes, a vector for the score. Only values at points are needed, so that the
- * function may live anywhere. scale R is the scaled residual, which tends to b/2 times the residual of the
- * Fokker-Planck equation as balls shrink (b^(3/2)/2 times its gradient, for a score); b: the variance of the
- * process's noise at tau0, `noise`. The losses of hb_train are made of these calls. docs/own-network.md derives them.
+ *     R = S_0 - sum_j weight_j S_j                                         (_KIND_SCORE)
+ *         - sum_j arm_weight_j arm_j (|S_j|^2 - drift_j.S_j - rate_j)
+ * are 0 up to the error of the nodes, a vector for the score. Only values at points are needed, so
+ * that the function may live anywhere. scale R is the scaled residual, which tends to b/2 times the
+ * residual of the Fokker-Planck equation as balls shrink (b^(3/2)/2 times its gradient, for a
+ * score); b: the variance of the process's noise at tau0, `noise`. The losses of hb_train are made
+ * of these calls. docs/own-network.md derives them.
  *
- * With a reference, a Gaussian N(mean, covariance) at tau = 0 that the process carries along (OU, VE and linear drifts
- * without time), the function is what is beyond it, w = v - v_ref or q = s - s_ref, and R is 0 at w = 0 whatever
- * the nodes are:
+ * With a reference, a Gaussian N(mean, covariance) at tau = 0 that the process carries along (OU,
+ * VE and linear drifts without time), the function is what is beyond it, w = v - v_ref or q = s -
+ * s_ref, and R is 0 at w = 0 whatever the nodes are:
  *     R = w_0 - ln sum_j weight_j exp(shift_j + w_j),
- *     R = Q_0 - sum_j weight_j Q_j - sum_j arm_weight_j arm_j (2 S_ref,j.Q_j + |Q_j|^2 - drift_j.Q_j),  Q = factor q.
+ *     R = Q_0 - sum_j weight_j Q_j
+ *         - sum_j arm_weight_j arm_j (2 S_ref,j.Q_j + |Q_j|^2 - drift_j.Q_j),     Q = factor q.
  *
- * The nodes: a rule that is exact to parabolic degree `degree` in one of up to 64 random rotations; or `pairs`
- * antithetic pairs of draws from the measures themselves; or, for many dimensions, few directions. */
+ * The nodes: a rule that is exact to parabolic degree `degree` in one of up to 64 random rotations;
+ * or `pairs` antithetic pairs of draws from the measures themselves; or, for many dimensions, few
+ * directions. */
 #ifndef HEATBALL_BALLS_H
 #define HEATBALL_BALLS_H
 
@@ -36,14 +41,16 @@ typedef struct hb_balls_settings {
     size_t size; /* set by hb_balls_settings_default */
     int kind;    /* hb_balls_kind; default HB_BALLS_KIND_LOG_DENSITY */
     int process; /* hb_process; default HB_PROCESS_OU */
-    int degree; /* 3 (default) to 20: nodes of a rule of that degree. 3: 2 dim nodes of one shell, that of the
-                      losses, up to dim 2048; above 3 up to dim 64. 0: pairs or directions */
+    /* 3 (default) to 20: nodes of a rule of that degree. 3: 2 dim nodes of one shell, that of the
+     * losses, up to dim 2048; above 3 up to dim 64. 0: pairs or directions */
+    int degree;
     int pairs; /* with degree 0: antithetic pairs of each measure */
-    int directions; /* with degree and pairs 0: 3 + 2 directions nodes along the slope and so many random directions;
-                         log-densities under OU and VE, dim 2 and above */
-    double
-        share; /* f: the ball has the fraction f of the time that there is, r^2 = 4 pi f s0; NaN (default): as the
-                       losses have it, min(0.03, 0.16/dim), with directions 0.128/dim */
+    /* with degree and pairs 0: 3 + 2 directions nodes along the slope and so many random
+     * directions; log-densities under OU and VE, dim 2 and above */
+    int directions;
+    /* f: the ball has the fraction f of the time that there is, r^2 = 4 pi f s0; NaN (default): as
+     * the losses have it, min(0.03, 0.16/dim), with directions 0.128/dim */
+    double share;
     uint64_t seed;                   /* default 1 */
     const hb_problem *drift;         /* of HB_PROCESS_DRIFT: its drift, in x and its tau */
     const double *mean, *covariance; /* of the reference: [dim], [dim][dim]; NULL (default): none */
@@ -73,10 +80,11 @@ typedef struct hb_balls_values {
     double *reference, *reference0; /* v_ref: [n][m], [n]; of scores s_ref: [n][m][dim], [n][dim] */
 } hb_balls_values;
 
-/* The balls behind the anchors x[n][dim], tau[n] > 0 (OU: at most 300). What is random follows from the seed and first + i for anchor i
- * alone. slope[n][dim] (may be NULL: a random direction): that of grad w at the anchors, any length, which few
- * directions hold exactly. reference_slope[n][dim] (may be NULL: that of the settings, or 0): grad v_ref of a reference of the
- * caller's, of which few directions need no more. */
+/* The balls behind the anchors x[n][dim], tau[n] > 0 (OU: at most 300). What is random follows from
+ * the seed and first + i for anchor i alone. slope[n][dim] (may be NULL: a random direction): that
+ * of grad w at the anchors, any length, which few directions hold exactly. reference_slope[n][dim]
+ * (may be NULL: that of the settings, or 0): grad v_ref of a reference of the caller's, of which
+ * few directions need no more. */
 HB_API hb_status hb_balls_place(hb_context *context, const hb_balls *balls, uint64_t first,
                                 size_t n, const double *x, const double *tau, const double *slope,
                                 const double *reference_slope, hb_balls_values *out);

@@ -1,4 +1,5 @@
 /* heatball/base.h: status codes, the context, and what every call shares.
+ * First tier: for users.
  *
  * Every fallible function returns an hb_status. HB_OK is zero. On any other value the outputs are
  * unspecified, nothing is leaked, and hb_context_message() holds one sentence that says what went
@@ -14,11 +15,11 @@
  *         fprintf(stderr, "%s\n", hb_context_message(ctx));
  *     hb_context_destroy(ctx);
  *
- * Conventions of all headers (docs/interface.md): arrays are row-major, x is [n][d]; double unless the name
- * ends in _f32. Arguments come in the order context, handle, settings, integers, inputs, outputs. Settings
- * may be NULL: the defaults. A context that is NULL gives HB_ERROR_ARGUMENT. A struct that is written has its
- * sizeof before it. An output array never overlaps an input array; destroy(NULL) is fine. Results are
- * bit-identical on any number of threads. */
+ * Conventions of all headers (docs/interface.md): arrays are row-major, x is [n][d]; double unless
+ * the name ends in _f32. Arguments come in the order context, handle, settings, integers, inputs,
+ * outputs. Settings may be NULL: the defaults. A context that is NULL gives HB_ERROR_ARGUMENT. A
+ * struct that is written has its sizeof before it. An output array never overlaps an input array;
+ * destroy(NULL) is fine. Results are bit-identical on any number of threads. */
 #ifndef HEATBALL_BASE_H
 #define HEATBALL_BASE_H
 
@@ -59,16 +60,16 @@ typedef enum hb_status {
 #undef HB_STATUS_ENUM
 } hb_status;
 
-/* Returns from the calling function, whose own type is hb_status, when call fails; the message is already
- * on the context. */
+/* Returns from the calling function, whose own type is hb_status, when call fails; the message is
+ * already on the context. */
 #define HB_TRY(call)                                                                               \
     do {                                                                                           \
         hb_status hb_try_status = (call);                                                          \
         if (hb_try_status != HB_OK) return hb_try_status;                                          \
     } while (0)
 
-/* Instruction sets of the vector kernels. AVX2 (with FMA) and AVX-512 give bit-identical results; SSE2 and
- * the scalar kernels differ from them by at most 4 units in the last place of a normal. */
+/* Instruction sets of the vector kernels. AVX2 (with FMA) and AVX-512 give bit-identical results;
+ * SSE2 and the scalar kernels differ from them by at most 4 units in the last place of a normal. */
 typedef enum hb_isa { HB_ISA_AUTO, HB_ISA_SCALAR, HB_ISA_SSE2, HB_ISA_AVX2, HB_ISA_AVX512 } hb_isa;
 
 /* Settings of a context; fill with hb_context_settings_default, then change what you need.
@@ -89,13 +90,13 @@ typedef struct hb_context_settings {
     /* Notes that are no errors (a figure without gnuplot, say); default: dropped. */
     void (*log)(void *user, const char *message);
     void *log_user;
-    /* Called before a file is opened for reading, a hb_status: other than HB_OK refuses the file with
-     * that status and with the sentence that the callback gave to hb_context_fail. A program that will
-     * write files learns here which paths it must not replace. */
+    /* Called before a file is opened for reading, a hb_status: other than HB_OK refuses the file
+     * with that status and with the sentence that the callback gave to hb_context_fail. A program
+     * that will write files learns here which paths it must not replace. */
     int (*reading)(void *user, const char *path);
     void *reading_user;
-    /* The processes that do the calls together (heatball/team.h); it must outlive the context. Default: NULL,
-     * this process alone. */
+    /* The processes that do the calls together (heatball/team.h); it must outlive the context.
+     * Default: NULL, this process alone. */
     const struct hb_team *team;
 } hb_context_settings;
 

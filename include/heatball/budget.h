@@ -1,4 +1,5 @@
 /* heatball/budget.h: how long the mean-value hierarchy is guaranteed, and within what bounds.
+ * Second tier: for bindings and tools.
  *
  * For du/dtau = Lap u - div(F u) with A = sup|F| and C = sup|div F| on [0,T] (in tau), K = A + C
  * and Lambda(T) = K sqrt(T) (sqrt(T) + 2 c), a unique solution exists on [0,T] when Lambda(T) <=

@@ -1,11 +1,12 @@
 /* heatball/formula.h: mathematics as text, with exact derivatives.
+ * Second tier: for bindings and tools.
  *
- * Variables x1 .. xd (x, y, z are x1, x2, x3 for d <= 3), t, pi, named parameters,
- * numbers, + - * / ^ and parentheses, and the functions exp log sqrt sin cos tan asin acos atan sinh
- * cosh tanh abs sign min max pow. x[i] is the variable with a computed index, and sum(j, a, b, term)
- * adds term for j = a .. b; both take integers made of numbers, d, i, j, + - *. An index
- * computed from i or j that lies outside 1 .. d is moved to the nearest end; x[0] is an error.
- * Derivatives are taken exactly. docs/expressions.md.
+ * Variables x1 .. xd (x, y, z are x1, x2, x3 for d <= 3), t, pi, named parameters, numbers, + - * /
+ * ^ and parentheses, and the functions exp log sqrt sin cos tan asin acos atan sinh cosh tanh abs
+ * sign min max pow. x[i] is the variable with a computed index, and sum(j, a, b, term) adds term
+ * for j = a .. b; both take integers made of numbers, d, i, j, + - *. An index computed from i or j
+ * that lies outside 1 .. d is moved to the nearest end; x[0] is an error. Derivatives are taken
+ * exactly. docs/expressions.md.
  *
  *     hb_expression *e;
  *     hb_expression_parse(ctx, 1, 0, "x*exp(-x^2)", NULL, NULL, &e); */

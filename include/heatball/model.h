@@ -1,4 +1,5 @@
 /* heatball/model.h: a score network with everything that is needed to use it.
+ * First tier: for users.
  *
  * A model holds a network, the process that it was trained for, the scaling of the data and a
  * Gaussian reference carried along by the process, so that its tails are right before it has learnt
@@ -9,11 +10,12 @@
  *     score       s = grad v_ref + (k(tau)/sqrt(b_tau)) N,  b_tau: variance of the process's noise
  *                 (dim <= 3; above, N works in the data's axes: docs/models.md)
  *     helmholtz   dim 2: s = grad v_ref + grad(k N_1) + rot(k N_2),  rot f = (df/dy, -df/dx)
- * sigma_tau^2 = trace(C_tau)/dim; k(tau) = e^{-2 tau} for OU, 1/(1 + 2 tau/sigma_0^2) for VE, 1 for a
- * user's drift, whose m_tau and C_tau are moments of simulated paths and whose text it keeps; phi:
- * features of ln tau. Scores and log-densities are those of x: s_j/scale_j, and minus the sum of the
- * ln scale_j. A model of an SDE as typed, dx = F dt + G dW, has z in coordinates in which G is sqrt(2), and its tau
- * is t; outside of the domain of the process (x <= 0 under noise 0.2*x) its log-density is -inf and its score NaN. docs/models.md. */
+ * sigma_tau^2 = trace(C_tau)/dim; k(tau) = e^{-2 tau} for OU, 1/(1 + 2 tau/sigma_0^2) for VE, 1 for
+ * a user's drift, whose m_tau and C_tau are moments of simulated paths and whose text it keeps;
+ * phi: features of ln tau. Scores and log-densities are those of x: s_j/scale_j, and minus the sum
+ * of the ln scale_j. A model of an SDE as typed, dx = F dt + G dW, has z in coordinates in which G
+ * is sqrt(2), and its tau is t; outside of the domain of the process (x <= 0 under noise 0.2*x) its
+ * log-density is -inf and its score NaN. docs/models.md. */
 #ifndef HEATBALL_MODEL_H
 #define HEATBALL_MODEL_H
 
@@ -27,10 +29,10 @@ extern "C" {
 
 typedef struct hb_model hb_model;
 
-/* The map from rows of data to z: none; the mean and one scale, the root of the mean variance, for all
- * columns; the mean and the standard deviation of each column; or by what the data are: none for a
- * process with a drift of the user, whose drift has their units, one scale for images, else one for
- * each column. */
+/* The map from rows of data to z: none; the mean and one scale, the root of the mean variance, for
+ * all columns; the mean and the standard deviation of each column; or by what the data are: none
+ * for a process with a drift of the user, whose drift has their units, one scale for images, else
+ * one for each column. */
 typedef enum hb_standardise {
     HB_STANDARDISE_AUTO = -1,
     HB_STANDARDISE_NO = 0,
@@ -78,24 +80,25 @@ HB_API hb_status hb_model_log_density(hb_context *context, const hb_model *model
 HB_API hb_status hb_model_divergence(hb_context *context, const hb_model *model, int probes,
                                      uint64_t seed, size_t n, const double *x, const double *tau,
                                      const int *labels, double *score, double *divergence);
-/* The energy head as a field v(z,tau) of hb_mean_residual, in the model's coordinates z (below); valid
- * while the model lives. Residuals of ln u do not change with the coordinates. */
+/* The energy head as a field v(z,tau) of hb_mean_residual, in the model's coordinates z (below);
+ * valid while the model lives. Residuals of ln u do not change with the coordinates. */
 HB_API hb_status hb_model_field(hb_context *context, const hb_model *model, hb_field *out);
-/* z[n][dim] = (x - shift)/scale of x[n][dim], of a model of an SDE as typed its transformed coordinates, NaN outside of
- * its domain; z may be x. Nothing with a NULL. */
+/* z[n][dim] = (x - shift)/scale of x[n][dim], of a model of an SDE as typed its transformed
+ * coordinates, NaN outside of its domain; z may be x. Nothing with a NULL. */
 HB_API void hb_model_standardise(const hb_model *model, size_t n, const double *x, double *z);
 /* Its shift[dim] and scale[dim]; either may be NULL. */
 HB_API void hb_model_scales(const hb_model *model, double *shift, double *scale);
 
-/* dz = F dtau + sqrt(2) dW of a model of a drift as a problem in z, without an initial density; NULL: ou or ve. Its text
- * (hb_problem_text) is that of the training, and hb_problem_frame tells z. Lives as long as the model. */
+/* dz = F dtau + sqrt(2) dW of a model of a drift as a problem in z, without an initial density;
+ * NULL: ou or ve. Its text (hb_problem_text) is that of the training, and hb_problem_frame tells z.
+ * Lives as long as the model. */
 HB_API const hb_problem *hb_model_problem(const hb_model *model);
 
 /* The name of column j, 0 .. dim-1, which lives as long as the model; NULL: it has none. */
 HB_API const char *hb_model_column_name(const hb_model *model, int j);
 
-/* A model at one label (-1: none) as a score to be evaluated: hb_model_view_score with a view as its
- * user is an hb_score_callback. */
+/* A model at one label (-1: none) as a score to be evaluated: hb_model_view_score with a view as
+ * its user is an hb_score_callback. */
 typedef struct hb_model_view {
     hb_context *context;
     const hb_model *model;

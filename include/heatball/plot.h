@@ -1,13 +1,16 @@
 /* heatball/plot.h: figures through gnuplot, each with the numbers behind it.
+ * Second tier: for bindings and tools.
  *
- * A figure is a grid of panels, a panel a list of series. hb_figure_write(figure, formats, "dir/name") leaves
- *     dir/name.plot.csv   the numbers: panel, series, label, x, y, low, high (an image has its value, an
- *                    arrow its two components, in low and high)
- *     dir/name.gp    the gnuplot script, which reads the .plot.csv
+ * A figure is a grid of panels, a panel a list of series. hb_figure_write(figure, formats,
+ * "dir/name") leaves
+ *     dir/name.plot.csv   the numbers: panel, series, label, x, y, low, high (low and high of
+ *                         an image: its value; of an arrow: its components)
+ *     dir/name.gp         the gnuplot script, which reads the .plot.csv
  *     dir/name.svg, dir/name.png, dir/name.pdf   as requested
- * Without gnuplot the .plot.csv and .gp stay, and the call returns HB_ERROR_UNAVAILABLE with a message
- * that says so. Text takes gnuplot's enhanced mode ({/Symbol k}, x_1, 10^{-3}) and UTF-8; hb_figure_plain makes any text, such as the name of a file, stand
- * as it is. Names and texts are never run or opened by gnuplot. */
+ * Without gnuplot the .plot.csv and .gp stay, and the call returns HB_ERROR_UNAVAILABLE with a
+ * message that says so. Text takes gnuplot's enhanced mode ({/Symbol k}, x_1, 10^{-3}) and UTF-8;
+ * hb_figure_plain makes any text, such as the name of a file, stand as it is. Names and texts are
+ * never run or opened by gnuplot. */
 #ifndef HEATBALL_PLOT_H
 #define HEATBALL_PLOT_H
 
@@ -60,18 +63,19 @@ HB_API hb_status hb_figure_series(hb_figure *figure, hb_style style, int color, 
                                   const char *label, const double *x, const double *y,
                                   const double *low, const double *high);
 
-/* The colour of the last series is that of this value between the panel's color_min and color_max. */
+/* The colour of the last series is that of this value between the panel's color_min and
+ * color_max. */
 HB_API hb_status hb_figure_shade(hb_figure *figure, double value);
 
-/* A function of two variables, known at nx x ny points: values[j * nx + i] belongs to x_i = x0 + i (x1 -
- * x0)/(nx - 1), y_j likewise; nx, ny >= 2. */
+/* A function of two variables, known at nx x ny points: values[j * nx + i] belongs to x_i = x0 + i
+ * (x1 - x0)/(nx - 1), y_j likewise; nx, ny >= 2. */
 typedef struct hb_lattice {
     int nx, ny;
     double x0, x1, y0, y1;
 } hb_lattice;
 
-/* Colours with a colour key; label is written beside the key. At most one in a panel, before its other
- * series. */
+/* Colours with a colour key; label is written beside the key. At most one in a panel, before its
+ * other series. */
 HB_API hb_status hb_figure_image(hb_figure *figure, const hb_lattice *lattice, const char *label,
                                  const double *values);
 /* Thin lines of equal value, linear between the points of the lattice. */
@@ -83,8 +87,8 @@ HB_API hb_status hb_figure_streamlines(hb_figure *figure, int color, const hb_la
                                        const char *label, const double *along_x,
                                        const double *along_y);
 
-/* Copies text so that a figure shows it letter for letter: what enhanced mode would take as a sign gets a
- * backslash, control characters become '?'; cut so that size bytes hold it. */
+/* Copies text so that a figure shows it letter for letter: what enhanced mode would take as a sign
+ * gets a backslash, control characters become '?'; cut so that size bytes hold it. */
 HB_API void hb_figure_plain(const char *text, size_t size, char *out);
 
 /* formats: an OR of HB_FORMAT_SVG, HB_FORMAT_PNG, HB_FORMAT_PDF. stem: path without extension. */
@@ -92,9 +96,10 @@ HB_API hb_status hb_figure_write(hb_figure *figure, int formats, const char *ste
 
 /* An animation of n figures of one size, frame k at times[k], by the end of path:
  *     .gif    runs for ever
- *     .html   one page without anything from elsewhere: a slider, a button, keys; the time of each frame
- * The numbers of all frames stay beside it as .plot.csv, which has the columns frame and t before those of a figure.
- * `title` heads the page. HB_ERROR_UNAVAILABLE without gnuplot; the .plot.csv stays. */
+ *     .html   one page by itself: a slider, a button, keys; the time of each frame
+ * The numbers of all frames stay beside it as .plot.csv, which has the columns frame and t before
+ * those of a figure. `title` heads the page. HB_ERROR_UNAVAILABLE without gnuplot; the .plot.csv
+ * stays. */
 HB_API hb_status hb_figure_write_film(hb_context *context, size_t n, const char *title,
                                       const char *path, const double *times, hb_figure **frames);
 

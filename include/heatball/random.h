@@ -1,4 +1,5 @@
 /* heatball/random.h: counter-based random numbers.
+ * Second tier: for bindings and tools.
  *
  * A draw is a function of (seed, stream, index) and nothing else: there is no generator object and
  * no state. Asking for draws first .. first+n-1 in one call, in pieces, or on any number of threads

@@ -1,7 +1,10 @@
-/* heatball/settings.h: the fields of a settings struct as a table: name, type, default, range, meaning.
+/* heatball/settings.h: the fields of a settings struct as a table: name, type, default, range,
+ * meaning.
+ * Second tier: for bindings and tools.
  *
- * The library checks settings by these rows, fills in their defaults, and knows from them which a checkpoint
- * depends on; the options of the command and the keywords of the Python package are made or checked by them. */
+ * The library checks settings by these rows, fills in their defaults, and knows from them which a
+ * checkpoint depends on; the options of the command and the keywords of the Python package are made
+ * or checked by them. */
 #ifndef HEATBALL_SETTINGS_H
 #define HEATBALL_SETTINGS_H
 

@@ -1,4 +1,28 @@
-/* heatball/solve.h: density, log-density, score and entropy density at points, from one call. */
+/* heatball/solve.h: density, log-density, score and entropy density at points, from one call.
+ * First tier: for users.
+ *
+ *     hb_solution *s;
+ *     HB_TRY(hb_solve(ctx, problem, NULL, n, points, &s));            points[n][dim]
+ *     const double *v = hb_solution_values(s, HB_COLUMN_LOG_DENSITY);     [n]
+ *     const double *score = hb_solution_values(s, HB_COLUMN_SCORE);       [n][dim]
+ *     const double *error = hb_solution_values(s, HB_COLUMN_SCORE_SE);    [n][dim]
+ *     hb_solution_destroy(s);
+ *
+ * What is asked: hb_solve_settings, by default the problem's own time by the method auto.
+ *     .time, .times   one time, several, or INFINITY: the stationary density
+ *     .method         hb_method; hb_method_info(i) describes each and says which settings it reads.
+ *                     A setting that the method does not read is refused, in words
+ *     .grid           grid.h: cells, box, tolerance            of grid and meanvalue
+ *     .mean           estimate.h: radius, degree, samples      of meanvalue
+ *     .sampling       samples, wanted errors, time limit, state file    of particles, walk, network
+ *     .network        training                                 of network
+ * What is answered: hb_solution. Rows are times by points; each of the four quantities has a column
+ * and an error column (hb_column). hb_solution_method and _note say what was done,
+ * hb_solution_warning why an error is infinite, hb_solution_point_method who answered at a point.
+ * What an error is depends on the method: an estimate from refinement (grid), a standard error
+ * (particles, walk, network; meanvalue with that of its grid), a bound of rounding (closed forms).
+ * A solution by a grid can be evaluated elsewhere: hb_solution_evaluate, hb_solution_box.
+ * hb_solve_residual tests a grid solution by the mean-value identity. docs/choosing-a-method.md. */
 #ifndef HEATBALL_SOLVE_H
 #define HEATBALL_SOLVE_H
 
@@ -49,49 +73,56 @@ HB_API const hb_method_description *hb_method_of(int method);
 /* Their names in the order of the index, ending with NULL. */
 HB_API const char *const *hb_method_names(void);
 
-/* Of the methods that sample, particles and walks. Sampling goes in rounds. It ends when every point has
- * its samples and, if errors are wanted, has met them; or when the time is spent: then the note names the
- * points that have not. A point whose errors cannot be trusted is given up at 16 times the default
- * number of samples, unless there is a limit on the time. */
+/* Of the methods that sample, particles and walks. Sampling goes in rounds. It ends when every
+ * point has its samples and, if errors are wanted, has met them; or when the time is spent: then
+ * the note names the points that have not. A point whose errors cannot be trusted is given up at 16
+ * times the default number of samples, unless there is a limit on the time. */
 typedef struct hb_sampling_settings {
-    size_t size;      /* set by hb_sampling_settings_default */
-    uint64_t samples; /* walks per point, or trajectories, rounded up to whole rounds; 0 (default):
-                                  100000 walks (256 of network), 32768 trajectories; with a wanted error at least so
-                                  many, and for 0 at least a tenth of these */
+    size_t size; /* set by hb_sampling_settings_default */
+    /* walks per point, or trajectories, rounded up to whole rounds; 0 (default): 100000 walks (256
+     * of network), 32768 trajectories; with a wanted error at least so many, and for 0 at least a
+     * tenth of these */
+    uint64_t samples;
     double density_error; /* wanted density_se/density at every point; 0 (default): none */
-    double score_error;   /* wanted |score_se|/|score| at every point, where |score| is replaced by
-                                  1/sqrt(2 tau) when that is larger; 0 (default): none */
-    double max_time; /* seconds of trials and rounds; what is under way then is dropped, and a point
-                                  without a complete round is NaN with a warning; 0 (default): no limit */
-    double radius;   /* of the heat ball of particles; 0 (default): chosen */
-    int lift;        /* of that ball; -1 (default): chosen */
-    uint64_t seed;   /* default 1 */
-    const char *state; /* file that holds the state of the sampling, written at the end, when it is
-                                  interrupted, after the first round, and then after 1, 2, 4 ... seconds
-                                  up to every save_every; NULL (default): none. A file that is there and
-                                  is no state is not overwritten */
+    /* wanted |score_se|/|score| at every point, where |score| is replaced by 1/sqrt(2 tau) when
+     * that is larger; 0 (default): none */
+    double score_error;
+    /* seconds of trials and rounds; what is under way then is dropped, and a point without a
+     * complete round is NaN with a warning; 0 (default): no limit */
+    double max_time;
+    double radius; /* of the heat ball of particles; 0 (default): chosen */
+    int lift;      /* of that ball; -1 (default): chosen */
+    uint64_t seed; /* default 1 */
+    /* file that holds the state of the sampling, written at the end, when it is interrupted, after
+     * the first round, and then after 1, 2, 4 ... seconds up to every save_every; NULL (default):
+     * none. A file that is there and is no state is not overwritten */
+    const char *state;
     double save_every; /* seconds; 0 (default): 60 */
-    int resume; /* resume from `state` if it is there; with the same number of rounds the result is
-                        bit-identical to one without the interruption */
-    /* Trajectories of the user instead of simulated ones, for particles: paths[n_paths][n_times][dim]
-     * at the times path_times[n_times] (t, rising, the last one the requested time). */
+    /* resume from `state` if it is there; with the same number of rounds the result is
+     * bit-identical to one without the interruption */
+    int resume;
+    /* Trajectories of the user instead of simulated ones, for particles:
+     * paths[n_paths][n_times][dim] at the times path_times[n_times] (t, rising, the last one the
+     * requested time). */
     size_t n_paths, n_times;
     const double *paths, *path_times;
 } hb_sampling_settings;
 
 HB_API void hb_sampling_settings_default(size_t size, hb_sampling_settings *settings);
 
-/* Of the method network: walks that go back along the score of a network, which is trained on the problem first. Their
- * weights correct what the network gets wrong, so that it decides about the variance and not about the mean
- * (docs/guided-walks.md). The drift must be text, neither it nor the noise may depend on t. */
+/* Of the method network: walks that go back along the score of a network, which is trained on the
+ * problem first. Their weights correct what the network gets wrong, so that it decides about the
+ * variance and not about the mean (docs/guided-walks.md). The drift must be text, neither it nor
+ * the noise may depend on t. */
 typedef struct hb_network_settings {
     size_t size;             /* set by hb_network_settings_default */
     uint64_t training_steps; /* of the network; default 3000 */
     int width;               /* of its layers; default 128 */
     int walk_steps;          /* Euler steps of a walk, even, at least 8; default 64 */
-    int probes; /* where there are more points than this, walks go from so many of them, chosen at
-                   random, and the others have the network's values, with an error that covers 94 % of
-                   such points; default 32, at least 20 */
+    /* where there are more points than this, walks go from so many of them, chosen at random, and
+     * the others have the network's values, with an error that covers 94 % of such points; default
+     * 32, at least 20 */
+    int probes;
 } hb_network_settings;
 
 HB_API void hb_network_settings_default(size_t size, hb_network_settings *settings);
@@ -99,14 +130,16 @@ HB_API void hb_network_settings_default(size_t size, hb_network_settings *settin
 typedef struct hb_solve_settings {
     size_t size; /* set by hb_solve_settings_default */
     int method;  /* hb_method; default HB_METHOD_AUTO */
-    double time; /* t at which to solve; NaN (default): the problem's own; INFINITY: the stationary
-                    density, for which the problem needs no initial one (docs/stationary.md) */
-    const hb_mean_settings
-        *mean; /* of meanvalue; NULL (default): its defaults, and likewise below */
+    /* t at which to solve; NaN (default): the problem's own; INFINITY: the stationary density, for
+     * which the problem needs no initial one (docs/stationary.md) */
+    double time;
+    /* of meanvalue; NULL (default): its defaults, and likewise below */
+    const hb_mean_settings *mean;
     const hb_grid_settings *grid;
     const hb_sampling_settings *sampling;
-    /* Several times in one solve, in any order, at most HB_MOST_TIMES, instead of `time`; then `time` is NaN. The grid
-     * integrates once and keeps its solution at each of them; methods that sample do so for each time. */
+    /* Several times in one solve, in any order, at most HB_MOST_TIMES, instead of `time`; then
+     * `time` is NaN. The grid integrates once and keeps its solution at each of them; methods that
+     * sample do so for each time. */
     size_t n_times;      /* default 0 */
     const double *times; /* [n_times]; NULL (default): the one `time` */
     const hb_network_settings *network;
@@ -115,8 +148,9 @@ typedef struct hb_solve_settings {
 
 typedef struct hb_solution hb_solution;
 
-/* Columns of a solution; score and score_se have dim values per point. A solution has a row for each time and point, the
- * rows of a time together: row = time * size + point. With one time, rows are points. */
+/* Columns of a solution; score and score_se have dim values per point. A solution has a row for
+ * each time and point, the rows of a time together: row = time * size + point. With one time, rows
+ * are points. */
 typedef enum hb_column {
     HB_COLUMN_DENSITY,
     HB_COLUMN_DENSITY_SE,
@@ -129,11 +163,11 @@ typedef enum hb_column {
 } hb_column;
 
 HB_API void hb_solve_settings_default(size_t size, hb_solve_settings *settings);
-/* points is [n][dim]. auto takes the grid for dim 1 to 3; where that does not fit or fails, and above,
- * particles and walks, each where it is better (docs/commands/solve.md has the rule); with paths,
- * particles. The `_se` columns of the grid are errors from refinement, those of meanvalue the
- * standard errors of the averages combined with the grid's. Where the density is below the range of
- * double it is 0, and its logarithm is right. */
+/* points is [n][dim]. auto takes the grid for dim 1 to 3; where that does not fit or fails, and
+ * above, particles and walks, each where it is better (docs/commands/solve.md has the rule); with
+ * paths, particles. The `_se` columns of the grid are errors from refinement, those of meanvalue
+ * the standard errors of the averages combined with the grid's. Where the density is below the
+ * range of double it is 0, and its logarithm is right. */
 HB_API hb_status hb_solve(hb_context *context, const hb_problem *problem,
                           const hb_solve_settings *settings, size_t n, const double *points,
                           hb_solution **out);
@@ -145,34 +179,37 @@ HB_API double hb_solution_tau(const hb_solution *solution); /* at the last of th
 HB_API size_t hb_solution_n_times(const hb_solution *solution);
 HB_API double hb_solution_time(const hb_solution *solution, size_t index);
 HB_API double hb_solution_time_tau(const hb_solution *solution, size_t index);
-/* "grid", "meanvalue", "particles", "walk", "network"; "initial" at time 0; "stationary" for a closed form at time inf; "particles and walk" when auto took both. Of several
- * times that of those above 0, "several" where they differ. */
+/* "grid", "meanvalue", "particles", "walk", "network"; "initial" at time 0; "stationary" for a
+ * closed form at time inf; "particles and walk" when auto took both. Of several times that of those
+ * above 0, "several" where they differ. */
 HB_API const char *hb_solution_method(const hb_solution *solution);
 HB_API const char *hb_solution_note(const hb_solution *solution); /* what was chosen and why */
 /* A given setting that the method of auto does not read, by its name; NULL: none. */
 HB_API const char *hb_solution_unread(const hb_solution *solution);
 /* The method of one row: one point, at one of the times. */
 HB_API const char *hb_solution_point_method(const hb_solution *solution, size_t row);
-/* Why the errors of this row (or of its score alone) cannot be trusted, in one sentence; NULL when they
- * can. Such errors are infinite. */
+/* Why the errors of this row (or of its score alone) cannot be trusted, in one sentence; NULL when
+ * they can. Such errors are infinite. */
 HB_API const char *hb_solution_warning(const hb_solution *solution, size_t row);
-/* Walks or trajectories behind this row; 0 for grid and meanvalue; 1 where a linear drift needs no draw. */
+/* Walks or trajectories behind this row; 0 for grid and meanvalue; 1 where a linear drift needs no
+ * draw. */
 HB_API uint64_t hb_solution_samples(const hb_solution *solution, size_t row);
-/* The grid behind "grid" and "meanvalue" at the last of the times; NULL for other methods. It lives as long as the
- * solution. */
+/* The grid behind "grid" and "meanvalue" at the last of the times; NULL for other methods. It lives
+ * as long as the solution. */
 HB_API const hb_grid *hb_solution_grid(const hb_solution *solution);
-/* Evaluates the grid behind the solution at other points, points[n][dim] inside its box, at the time of this index; any
- * output may be NULL. HB_ERROR_ARGUMENT where there is no grid. */
+/* Evaluates the grid behind the solution at other points, points[n][dim] inside its box, at the
+ * time of this index; any output may be NULL. HB_ERROR_ARGUMENT where there is no grid. */
 HB_API hb_status hb_solution_evaluate(hb_context *context, const hb_solution *solution,
                                       size_t time_index, size_t n, const double *points,
                                       double *log_density, double *log_density_se, double *score,
                                       double *score_se);
-/* The box of that grid, low[dim] and high[dim]; HB_ERROR_ARGUMENT where there is none. Where the problem is solved in other coordinates
- * (hb_problem_frame), the box of x in which the density is above e^-14 of its maximum; both functions then need the
- * problem, which must still be there. */
+/* The box of that grid, low[dim] and high[dim]; HB_ERROR_ARGUMENT where there is none. Where the
+ * problem is solved in other coordinates (hb_problem_frame), the box of x in which the density is
+ * above e^-14 of its maximum; both functions then need the problem, which must still be there. */
 HB_API hb_status hb_solution_box(const hb_solution *solution, size_t time_index, double *low,
                                  double *high);
-/* [n_times][size] or, for scores, [n_times][size][dim]; valid while the solution lives; NULL for an unknown column. */
+/* [n_times][size] or, for scores, [n_times][size][dim]; valid while the solution lives; NULL for an
+ * unknown column. */
 HB_API const double *hb_solution_values(const hb_solution *solution, hb_column column);
 
 /* hb_mean_residual of the grid solution at the settings' time. */

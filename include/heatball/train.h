@@ -1,4 +1,5 @@
 /* heatball/train.h: learning a score: denoising score matching, FP-Diffusion, the heat-ball loss.
+ * First tier: for users.
  *
  *     dsm       E |sqrt(b) s(z_tau,tau) + noise|^2/dim,   z_tau = a z_0 + sqrt(b) noise
  *     fp        dsm + weight * the pointwise Fokker-Planck residual (score head: its vector form)
@@ -31,7 +32,8 @@ typedef struct hb_train_settings {
     int head;    /* hb_head; default HB_HEAD_ENERGY */
     int process; /* hb_process; default HB_PROCESS_OU */
     /* HB_PROCESS_DRIFT: dx = F(x) dtau + sqrt(2) dW with the drift of this problem (of text or a
-     * problem file, without t; its initial density does not count), or its SDE (as_typed). Kept by the model as text. */
+     * problem file, without t; its initial density does not count), or its SDE (as_typed). Kept by
+     * the model as text. */
     const hb_problem *drift;
     int width, depth, residual, time_features; /* 256, 3, 0, 8 */
     int epochs;                                /* 600 */
@@ -48,21 +50,24 @@ typedef struct hb_train_settings {
     double ball_share;       /* f: r^2 = 4 pi f s0; NaN (default): by dim, docs/losses.md */
     double sigma_max;        /* hb-paper: sigma in [1e-3, sigma_max] of the unit ball; 1/(4 pi) */
     int anchors;             /* of the constraint, per step; 0 (default): 64, of hb by dim */
-    double anchor_spread;    /* anchors are data with (1 + spread^2) times the noise's variance; NaN
-                             (default): 1.5, of hb by dim */
+    /* anchors are data with (1 + spread^2) times the noise's variance; NaN (default): 1.5, of hb by
+     * dim */
+    double anchor_spread;
     int nodes; /* probes of fp where dim > 3, nodes of a ball around its centre where dim > 64; 8 */
     /* Rows of data that a denoising target is the mean over (docs/losses.md); 0: the row itself; -1
      * (default): of the loss's own recipe, 512 for hb with dim <= 64, else 0. */
     int target_rows;
-    int standardise; /* hb_standardise: the data's shift and scales; AUTO (default): by their kind */
+    /* hb_standardise: the data's shift and scales; AUTO (default): by their kind */
+    int standardise;
     double label_dropout; /* fraction of rows that are shown without their label; 0.1 */
     uint64_t seed;        /* 42 */
     /* Of rows that are images, for the model to keep: sides with height*width = dim, and the values
      * of black and white, low < high; 0 (default): not images. */
     int image_height, image_width;
     double pixel_low, pixel_high;
-    /* Names of the columns of the data for the model to keep, dim texts, each ended by a zero, one after the
-     * other (as hb_data_read_named gives them), UTF-8, each of at most 200 bytes; NULL (default): none. */
+    /* Names of the columns of the data for the model to keep, dim texts, each ended by a zero, one
+     * after the other (as hb_data_read_named gives them), UTF-8, each of at most 200 bytes; NULL
+     * (default): none. */
     const char *columns;
     int half;               /* 1: round the weights of the result to 16 bits; 0 (default) */
     const char *checkpoint; /* file; NULL (default): none */
@@ -74,15 +79,16 @@ typedef struct hb_train_settings {
     hb_train_watch watch;
     void *watch_user;
     uint64_t watch_every;
-    /* Smallest tau of the points where the constraint is taken; 0 (default): 0.02, but not below tau_min; above
-     * 64 dimensions tau_min. */
+    /* Smallest tau of the points where the constraint is taken; 0 (default): 0.02, but not below
+     * tau_min; above 64 dimensions tau_min. */
     double anchor_tau_min;
-    /* The constraint is taken in every so many-th step only, with so many times its weight; 0 (default): of the
-     * loss's own recipe. */
+    /* The constraint is taken in every so many-th step only, with so many times its weight; 0
+     * (default): of the loss's own recipe. */
     int constraint_every;
-    /* 1: of HB_PROCESS_DRIFT, the process is dx = f dt + G dW with drift and noise of the problem as they are typed: data and all
-     * that the model gives are in x, and its tau is t. G may be what a change of coordinates makes one number
-     * (docs/which-sdes.md), without t. 0 (default): dx = F dtau + sqrt(2) dW with the normalised drift. */
+    /* 1: of HB_PROCESS_DRIFT, the process is dx = f dt + G dW with drift and noise of the problem
+     * as they are typed: data and all that the model gives are in x, and its tau is t. G may be
+     * what a change of coordinates makes one number (docs/which-sdes.md), without t. 0 (default):
+     * dx = F dtau + sqrt(2) dW with the normalised drift. */
     int as_typed;
 } hb_train_settings;
 

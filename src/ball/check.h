@@ -1,4 +1,4 @@
-/* ball/check.h: the argument checks that every entry of this room shares. */
+/* ball/check.h: the argument checks that all files of this module share. */
 #ifndef HB_BALL_CHECK_H
 #define HB_BALL_CHECK_H
 

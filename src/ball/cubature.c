@@ -13,7 +13,6 @@
  * A number to reproduce: kappa, dim 2, degree 4: 11 nodes, E[sigma] = C1/4 = 0.00994718394324346.
  */
 #include "ball/check.h"
-#include "ball/cubature_law.h"
 #include "ball/shells.h"
 #include "ball/sphere_rule.h"
 #include "base/context.h"
@@ -32,14 +31,13 @@ struct hb_cubature {
     int dim;
     size_t size;
     double *z, *sigma, *weight; // (size, dim), (size), (size)
+    hb_workspace work;
 };
 
 void hb_cubature_destroy(hb_cubature *rule)
 {
     if (!rule) return;
-    hb_release(rule->context, rule->z);
-    hb_release(rule->context, rule->sigma);
-    hb_release(rule->context, rule->weight);
+    hb_workspace_destroy(&rule->work);
     hb_release(rule->context, rule);
 }
 
@@ -53,33 +51,23 @@ int hb_cubature_dim(const hb_cubature *rule)
     return rule ? rule->dim : 0;
 }
 
-static hb_status allocate_doubles(hb_context *context, size_t rows, size_t columns, double **out)
-{
-    void *memory;
-    HB_TRY(hb_allocate(context, rows, columns * sizeof(double), &memory));
-    *out = memory;
-    return HB_OK;
-}
-
-static hb_status create_rule(hb_context *context, int dim, size_t size, hb_cubature **out)
+static hb_status cubature_create(hb_context *context, int dim, size_t size, hb_cubature **out)
 {
     void *memory;
     HB_TRY(hb_allocate(context, 1, sizeof(hb_cubature), &memory));
     hb_cubature *rule = memory;
     *rule = (hb_cubature){.context = context, .dim = dim, .size = size};
-    hb_status status = allocate_doubles(context, size, (size_t)dim, &rule->z);
-    if (status == HB_OK) status = allocate_doubles(context, size, 1, &rule->sigma);
-    if (status == HB_OK) status = allocate_doubles(context, size, 1, &rule->weight);
-    if (status != HB_OK)
-        hb_cubature_destroy(rule);
-    else
-        *out = rule;
+    const hb_status status =
+        HB_WORKSPACE(context, &rule->work, HB_ARRAY(rule->z, size * (size_t)dim),
+                     HB_ARRAY(rule->sigma, size), HB_ARRAY(rule->weight, size));
+    if (status != HB_OK) hb_cubature_destroy(rule);
+    *out = status == HB_OK ? rule : NULL;
     return status;
 }
 
-/* ---- shells times sphere -------------------------------------------------------------------- */
+/* ---- shells times sphere ---- */
 
-static size_t count_nodes(const hb_shells *shells, size_t sphere_size)
+static size_t cubature_count_nodes(const hb_shells *shells, size_t sphere_size)
 {
     size_t count = 0;
     for (size_t i = 0; i < shells->n; i++) count += shells->q[i] > 0 ? sphere_size : 1;
@@ -87,8 +75,9 @@ static size_t count_nodes(const hb_shells *shells, size_t sphere_size)
 }
 
 /* Writes shells x sphere into the rule; D = dim + lift. */
-static void place_nodes(const hb_shells *shells, double D, size_t sphere_size, const double *sphere,
-                        const double *sphere_weight, hb_cubature *rule)
+static void cubature_place_nodes(const hb_shells *shells, double D, size_t sphere_size,
+                                 const double *sphere, const double *sphere_weight,
+                                 hb_cubature *rule)
 {
     const size_t d = (size_t)rule->dim;
     size_t node = 0;
@@ -106,31 +95,28 @@ static void place_nodes(const hb_shells *shells, double D, size_t sphere_size, c
     }
 }
 
-static hb_status assemble(hb_context *context, const hb_shells *shells, int dim, int lift,
-                          int degree, hb_cubature **out)
+static hb_status cubature_assemble(hb_context *context, const hb_shells *shells, int dim, int lift,
+                                   int degree, hb_cubature **out)
 {
-    double *sphere = NULL, *sphere_weight = NULL;
-    hb_cubature *rule = NULL;
+    double *sphere, *sphere_weight; // (sphere_size, dim), (sphere_size)
+    hb_workspace work;
     size_t sphere_size;
     HB_TRY(hb_sphere_rule_size(context, dim, degree, &sphere_size));
-    const size_t size = count_nodes(shells, sphere_size);
+    const size_t size = cubature_count_nodes(shells, sphere_size);
     HB_CHECK(context, size <= HB_SPHERE_RULE_MAX, HB_ERROR_ARGUMENT,
              "the cubature rule has %zu nodes; at most %d are allowed", size, HB_SPHERE_RULE_MAX);
-    hb_status status = allocate_doubles(context, sphere_size, (size_t)dim, &sphere);
-    if (status == HB_OK) status = allocate_doubles(context, sphere_size, 1, &sphere_weight);
-    if (status == HB_OK) status = hb_sphere_rule_fill(context, dim, degree, sphere, sphere_weight);
-    if (status == HB_OK) status = create_rule(context, dim, size, &rule);
-    if (status == HB_OK) {
-        place_nodes(shells, (double)dim + lift, sphere_size, sphere, sphere_weight, rule);
-        *out = rule;
-    }
-    hb_release(context, sphere);
-    hb_release(context, sphere_weight);
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(sphere, sphere_size * (size_t)dim),
+                        HB_ARRAY(sphere_weight, sphere_size)));
+    hb_status status = hb_sphere_rule_fill(context, dim, degree, sphere, sphere_weight);
+    if (status == HB_OK) status = cubature_create(context, dim, size, out);
+    if (status == HB_OK)
+        cubature_place_nodes(shells, (double)dim + lift, sphere_size, sphere, sphere_weight, *out);
+    hb_workspace_destroy(&work);
     return status;
 }
 
-static hb_status check_rule(hb_context *context, hb_measure measure, int dim, int lift, int degree,
-                            int max_degree, hb_cubature **out)
+static hb_status cubature_check(hb_context *context, hb_measure measure, int dim, int lift,
+                                int degree, int max_degree, hb_cubature **out)
 {
     HB_CHECK(context, out != NULL, HB_ERROR_ARGUMENT, "the output of the cubature rule is NULL");
     *out = NULL;
@@ -145,7 +131,7 @@ static hb_status check_rule(hb_context *context, hb_measure measure, int dim, in
 hb_status hb_cubature_product(hb_context *context, hb_measure measure, int dim, int lift,
                               int n_time, int n_radius, int degree, hb_cubature **out)
 {
-    HB_TRY(check_rule(context, measure, dim, lift, degree, MAX_PRODUCT_DEGREE, out));
+    HB_TRY(cubature_check(context, measure, dim, lift, degree, MAX_PRODUCT_DEGREE, out));
     HB_CHECK(context, n_time >= 1 && n_time <= MAX_GAUSS, HB_ERROR_ARGUMENT,
              "n_time is %d; it must be 1 to %d", n_time, MAX_GAUSS);
     HB_CHECK(context, n_radius >= 1 && n_radius <= MAX_GAUSS, HB_ERROR_ARGUMENT,
@@ -155,7 +141,7 @@ hb_status hb_cubature_product(hb_context *context, hb_measure measure, int dim, 
     hb_shells_law(measure, dim, lift, &law);
     /* the share is needed to the power degree/2 */
     HB_TRY(hb_shells_product(context, &law, n_time, n_radius, degree / 4 + 1, &shells));
-    hb_status status = assemble(context, &shells, dim, lift, degree, out);
+    hb_status status = cubature_assemble(context, &shells, dim, lift, degree, out);
     hb_shells_destroy(&shells);
     return status;
 }
@@ -165,7 +151,7 @@ hb_status hb_cubature_exact_law(hb_context *context, const hb_shell_law *law, in
 {
     hb_shells shells;
     HB_TRY(hb_shells_exact(context, law, degree / 2, &shells));
-    hb_status status = assemble(context, &shells, dim, lift, degree, out);
+    hb_status status = cubature_assemble(context, &shells, dim, lift, degree, out);
     hb_shells_destroy(&shells);
     return status;
 }
@@ -173,17 +159,17 @@ hb_status hb_cubature_exact_law(hb_context *context, const hb_shell_law *law, in
 hb_status hb_cubature_exact(hb_context *context, hb_measure measure, int dim, int lift, int degree,
                             hb_cubature **out)
 {
-    HB_TRY(check_rule(context, measure, dim, lift, degree, MAX_EXACT_DEGREE, out));
+    HB_TRY(cubature_check(context, measure, dim, lift, degree, MAX_EXACT_DEGREE, out));
     hb_shell_law law;
     hb_shells_law(measure, dim, lift, &law);
     return hb_cubature_exact_law(context, &law, dim, lift, degree, out);
 }
 
-/* ---- nodes, turned -------------------------------------------------------------------------- */
+/* ---- nodes, turned ---- */
 
 /* Q (d, d), uniform on the orthogonal group: a function of (seed, index). tau is scratch (d). */
-static hb_status random_rotation(hb_context *context, size_t d, uint64_t seed, uint64_t index,
-                                 double *Q, double *tau)
+static hb_status cubature_random_rotation(hb_context *context, size_t d, uint64_t seed,
+                                          uint64_t index, double *Q, double *tau)
 {
     HB_CHECK(context, index < UINT64_MAX / (d * d), HB_ERROR_ARGUMENT,
              "index is %llu; in %zu dimensions it must be below %llu", (unsigned long long)index, d,
@@ -201,7 +187,7 @@ static hb_status random_rotation(hb_context *context, size_t d, uint64_t seed, u
 }
 
 /* out_i = Q z_i for every node */
-static void rotation_nodes(const hb_cubature *rule, const double *Q, double *out)
+static void cubature_rotate(const hb_cubature *rule, const double *Q, double *out)
 {
     const size_t d = (size_t)rule->dim;
     memset(out, 0, rule->size * d * sizeof *out);
@@ -213,14 +199,15 @@ static void rotation_nodes(const hb_cubature *rule, const double *Q, double *out
         }
 }
 
-static hb_status write_turned(hb_context *context, const hb_cubature *rule, uint64_t seed,
-                              uint64_t index, double *z)
+static hb_status cubature_write_turned(hb_context *context, const hb_cubature *rule, uint64_t seed,
+                                       uint64_t index, double *z)
 {
     const size_t d = (size_t)rule->dim;
-    double *Q; // (d, d), then tau and signs (2, d)
-    HB_TRY(allocate_doubles(context, d + 2, d, &Q));
-    hb_status status = random_rotation(context, d, seed, index, Q, Q + d * d);
-    if (status == HB_OK) rotation_nodes(rule, Q, z);
+    void *memory;
+    HB_TRY(hb_allocate(context, d + 2, d * sizeof(double), &memory));
+    double *Q = memory; // (d, d), then tau and signs (2, d)
+    hb_status status = cubature_random_rotation(context, d, seed, index, Q, Q + d * d);
+    if (status == HB_OK) cubature_rotate(rule, Q, z);
     hb_release(context, Q);
     return status;
 }
@@ -233,7 +220,7 @@ hb_status hb_cubature_nodes(hb_context *context, const hb_cubature *rule, int tu
     if (sigma) memcpy(sigma, rule->sigma, n * sizeof *sigma);
     if (weight) memcpy(weight, rule->weight, n * sizeof *weight);
     if (!z) return HB_OK;
-    if (turned) return write_turned(context, rule, seed, index, z);
+    if (turned) return cubature_write_turned(context, rule, seed, index, z);
     memcpy(z, rule->z, n * (size_t)rule->dim * sizeof *z);
     return HB_OK;
 }

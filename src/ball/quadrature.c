@@ -1,10 +1,10 @@
-/* Gauss rules for the Gamma and Beta laws.
+/* Gauss rules for the Gamma and Beta distributions.
  *
- * The polynomials p_k orthonormal under a law obey x p_k = b_{k+1} p_{k+1} + a_k p_k + b_k p_{k-1}.
- * The nodes of the n-point Gauss rule are the eigenvalues of the symmetric tridiagonal matrix with
- * diagonal a_0 .. a_{n-1} and off-diagonal b_1 .. b_{n-1}; the weights are the squares of the first
- * components of its normalised eigenvectors (G. H. Golub, J. H. Welsch, Calculation of Gauss
- * quadrature rules, Math. Comp. 23, 1969). LAPACK's dsteqr finds both.
+ * The polynomials p_k orthonormal under a distribution obey x p_k = b_{k+1} p_{k+1} + a_k p_k + b_k
+ * p_{k-1}. The nodes of the n-point Gauss rule are the eigenvalues of the symmetric tridiagonal
+ * matrix with diagonal a_0 .. a_{n-1} and off-diagonal b_1 .. b_{n-1}; the weights are the squares
+ * of the first components of its normalised eigenvectors (G. H. Golub, J. H. Welsch, Calculation of
+ * Gauss quadrature rules, Math. Comp. 23, 1969). LAPACK's dsteqr finds both.
  *     Gamma(shape, 1):  a_k = 2k + shape,  b_k^2 = k (k - 1 + shape)             (Laguerre)
  *     Beta(a, b):       Jacobi's with alpha = b-1, beta = a-1, carried from [-1,1] to [0,1]
  * A number to reproduce: the 2-point rule of Gamma(1, 1) has nodes 2 -+ sqrt(2), weights

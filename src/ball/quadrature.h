@@ -1,4 +1,4 @@
-/* ball/quadrature.h: Gauss rules for the Gamma and Beta laws, by Golub and Welsch. */
+/* ball/quadrature.h: Gauss rules for the Gamma and Beta distributions, by Golub and Welsch. */
 #ifndef HB_BALL_QUADRATURE_H
 #define HB_BALL_QUADRATURE_H
 
@@ -15,8 +15,8 @@ hb_status hb_quadrature_gamma(hb_context *context, double shape, double rate, in
 hb_status hb_quadrature_beta(hb_context *context, double a, double b, int n, double *nodes,
                              double *weights);
 
-/* For collocation at n nodes on (0, 1), of a rule with these weights: out[j][k], the integral of node k's Lagrange
- * polynomial from 0 to node j, or, ahead, from node j to 1. */
+/* For collocation at n nodes on (0, 1), of a rule with these weights: out[j][k], the integral of
+ * node k's Lagrange polynomial from 0 to node j, or, ahead, from node j to 1. */
 void hb_collocation(int n, const double *node, const double *weight, int ahead, double *out);
 
 #endif

@@ -12,11 +12,11 @@
  * Only g_1..dim are needed one by one; the other squares enter as sums, and two squares sum to
  * -2 ln(uniform). So draw i takes dim normals and a few uniforms, each from its own stream:
  *     coordinates  normals  i*dim .. i*dim+dim-1
- *     lift pairs   uniforms i*(lift/2) .. i*(lift/2)+lift/2-1
- *     lift odd     normal   i, when lift is odd
+ *     auxiliary    uniforms i*(lift/2) .. i*(lift/2)+lift/2-1
+ *     the odd one  normal   i, when lift is odd
  *     inner        normal   i, for gradient
  *     pairs        uniforms 2i, 2i+1; for gradient uniform i
- * In the plane without lift one kernel makes the whole draw (sample_kernels.c).
+ * In two dimensions without auxiliary ones one kernel makes the whole draw (sample_kernels.c).
  *
  * Must reproduce: under kappa |z|^2/(2 sigma) is chi^2(dim+2) and ln Phi is Exp(1), independent. */
 #include "ball/check.h"
@@ -30,8 +30,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows are made by tiles, whose coordinates stay in the core's own cache, and tiles by chunks, whose
- * rows are many enough that what is drawn once per row costs little. */
+/* Rows are made by tiles, whose coordinates stay in the core's own cache, and tiles by chunks,
+ * whose rows are many enough that what is drawn once per row costs little. */
 enum {
     TILE_DOUBLES = 8192,
     TILE_ROWS = 1024, /* at most */
@@ -44,7 +44,7 @@ enum {
 };
 
 /* What a stream of the generator is used for; see stream_of. */
-typedef enum purpose { COORDINATES, LIFT_PAIRS, LIFT_ODD, INNER, PAIRS } purpose;
+typedef enum purpose { COORDINATES, AUXILIARY_PAIRS, AUXILIARY_ODD, INNER, PAIRS } purpose;
 
 typedef struct sampler {
     const hb_vector_kernels *random;
@@ -72,7 +72,8 @@ typedef struct scratch {
     double *out;                          // (tile, dim+1) for float output
 } scratch;
 
-/* Measure, dim and lift enter, so that samples of different kinds under one seed are independent. */
+/* Measure, dim and lift enter, so that samples of different kinds under one seed are
+ * independent. */
 static uint64_t stream_of(const sampler *s, purpose use)
 {
     return HB_STREAM_HEAT_BALL | (uint64_t)s->measure << 60 | (uint64_t)use << 56 |
@@ -89,13 +90,13 @@ static void draw_normal(const sampler *s, purpose use, uint64_t first, size_t n,
     hb_fill_normal(s->random, s->seed, stream_of(s, use), first, n, out);
 }
 
-static size_t round_up(size_t n)
+static size_t sample_round_up(size_t n)
 {
     return (n + HB_BLOCK_GROUP - 1) / HB_BLOCK_GROUP * HB_BLOCK_GROUP;
 }
 
 /* Gives the rest of the last vector a harmless argument; returns the doubles with it. */
-static size_t pad(size_t n, double *x, double harmless)
+static size_t sample_pad(size_t n, double *x, double harmless)
 {
     for (; n % HB_VECTOR_GROUP != 0; n++) x[n] = harmless;
     return n;
@@ -104,22 +105,23 @@ static size_t pad(size_t n, double *x, double harmless)
 /* x <- -2 ln x, x <- exp(x) on n rows. */
 static void minus_two_log(const sampler *s, size_t n, double *x)
 {
-    s->random->minus_two_log(pad(n, x, 0.5), x);
+    s->random->minus_two_log(sample_pad(n, x, 0.5), x);
 }
 
 static void exponential(const sampler *s, size_t n, double *x)
 {
-    s->random->exp(pad(n, x, 0), x);
+    s->random->exp(sample_pad(n, x, 0), x);
 }
 
-/* norm += the squares of the lifted coordinates: -2 ln of products of uniforms, and one square. */
-static void add_lift(const sampler *s, const scratch *w, uint64_t row, size_t n)
+/* norm += the squares of the auxiliary coordinates: -2 ln of products of uniforms, and one
+ * square. */
+static void add_auxiliary(const sampler *s, const scratch *w, uint64_t row, size_t n)
 {
     const size_t pairs = s->lift / 2;
     const size_t block = pairs && pairs < TILE_DOUBLES ? TILE_DOUBLES / pairs : 1;
     for (size_t start = 0; start < n && pairs > 0; start += block) {
         const size_t rows = n - start < block ? n - start : block;
-        draw_uniform(s, LIFT_PAIRS, (row + start) * pairs, rows * pairs, w->lift);
+        draw_uniform(s, AUXILIARY_PAIRS, (row + start) * pairs, rows * pairs, w->lift);
         for (size_t done = 0; done < pairs; done += PRODUCT) {
             const size_t count = pairs - done < PRODUCT ? pairs - done : PRODUCT;
             s->kernels->row_products(rows, count, pairs, w->lift + done, w->draw);
@@ -128,7 +130,7 @@ static void add_lift(const sampler *s, const scratch *w, uint64_t row, size_t n)
         }
     }
     if (s->lift % 2 == 1) {
-        draw_normal(s, LIFT_ODD, row, n, w->draw);
+        draw_normal(s, AUXILIARY_ODD, row, n, w->draw);
         s->kernels->add_squares(n, w->draw, w->norm);
     }
 }
@@ -181,7 +183,7 @@ static void sample_general(const sampler *s, const scratch *w, uint64_t row, siz
 {
     draw_normal(s, COORDINATES, row * s->dim, n * s->dim, g);
     s->kernels->row_sums(n, s->dim, g, w->norm);
-    add_lift(s, w, row, n);
+    add_auxiliary(s, w, row, n);
     add_beside(s, w, at, n);
 }
 
@@ -190,10 +192,11 @@ static int is_planar(const sampler *s)
     return s->dim == 2 && s->lift == 0 && s->measure != HB_MEASURE_GRADIENT;
 }
 
-/* Rows row .. row+n-1 in the plane: z (n, 2) and sigma (n), up to the end of the last group. */
+/* Rows row .. row+n-1 in two dimensions: z (n, 2) and sigma (n), up to the end of the last
+ * group. */
 static void sample_planar(const sampler *s, uint64_t row, size_t n, double *z, double *sigma)
 {
-    s->kernels->planar(round_up(n), &s->law, s->seed, stream_of(s, COORDINATES),
+    s->kernels->planar(sample_round_up(n), &s->law, s->seed, stream_of(s, COORDINATES),
                        stream_of(s, PAIRS), row, z, sigma);
 }
 
@@ -216,12 +219,13 @@ static void write_rows_f32(const sampler *s, const scratch *w, size_t n, float *
 }
 
 /* Row `start` of the request on, n of them, of which the first is row `at` of the chunk. z is drawn
- * and scaled where it is wanted, without a copy, as far as a kernel does not write past the last row. */
+ * and scaled where it is wanted, without a copy, as far as a kernel does not write past the last
+ * row. */
 static void sample_tile(const sampler *s, const scratch *w, size_t start, size_t at, size_t n)
 {
     const uint64_t row = s->first + start;
     double *z = s->z ? s->z + start * s->dim : NULL;
-    if (is_planar(s) && z && s->sigma && n == round_up(n)) {
+    if (is_planar(s) && z && s->sigma && n == sample_round_up(n)) {
         sample_planar(s, row, n, z, s->sigma + start);
         return;
     }
@@ -249,39 +253,42 @@ static void sample_chunk(const sampler *s, const scratch *w, size_t start, size_
  */
 static size_t coordinate_doubles(const sampler *s)
 {
-    return is_planar(s) ? 2 * round_up(s->tile_rows) : round_up(s->tile_rows * s->dim);
+    return is_planar(s) ? 2 * sample_round_up(s->tile_rows)
+                        : sample_round_up(s->tile_rows * s->dim);
 }
 
-static size_t lift_doubles(const sampler *s)
+static size_t auxiliary_doubles(const sampler *s)
 {
-    return s->lift < 2 ? 0 : round_up(s->lift / 2 > TILE_DOUBLES ? s->lift / 2 : TILE_DOUBLES);
+    return s->lift < 2 ? 0
+                       : sample_round_up(s->lift / 2 > TILE_DOUBLES ? s->lift / 2 : TILE_DOUBLES);
 }
 
 static size_t scratch_doubles(const sampler *s)
 {
-    return coordinate_doubles(s) + TILE_ARRAYS * round_up(s->tile_rows) +
-           CHUNK_ARRAYS * round_up(s->chunk_rows) + lift_doubles(s) +
-           (s->rows_f32 ? round_up(s->tile_rows * (s->dim + 1)) : 0);
+    return coordinate_doubles(s) + TILE_ARRAYS * sample_round_up(s->tile_rows) +
+           CHUNK_ARRAYS * sample_round_up(s->chunk_rows) + auxiliary_doubles(s) +
+           (s->rows_f32 ? sample_round_up(s->tile_rows * (s->dim + 1)) : 0);
 }
 
-static scratch carve(const sampler *s, int thread)
+static scratch scratch_of(const sampler *s, int thread)
 {
     double *at = s->scratch + (size_t)thread * s->scratch_doubles;
     scratch w = {.g = at};
     at += coordinate_doubles(s);
     double **tile_array[TILE_ARRAYS] = {&w.norm, &w.inner, &w.sigma, &w.scale, &w.draw};
-    for (size_t i = 0; i < TILE_ARRAYS; i++, at += round_up(s->tile_rows)) *tile_array[i] = at;
+    for (size_t i = 0; i < TILE_ARRAYS; i++, at += sample_round_up(s->tile_rows))
+        *tile_array[i] = at;
     w.outer = at;
-    w.pairs = w.outer + round_up(s->chunk_rows);
-    w.lift = w.pairs + 2 * round_up(s->chunk_rows);
-    w.out = w.lift + lift_doubles(s);
+    w.pairs = w.outer + sample_round_up(s->chunk_rows);
+    w.lift = w.pairs + 2 * sample_round_up(s->chunk_rows);
+    w.out = w.lift + auxiliary_doubles(s);
     return w;
 }
 
 static hb_status sample_task(void *user, size_t index, int thread)
 {
     const sampler *s = user;
-    const scratch w = carve(s, thread);
+    const scratch w = scratch_of(s, thread);
     const size_t rows = s->chunk_rows * CHUNKS_PER_TASK;
     const size_t end = s->n - index * rows < rows ? s->n : (index + 1) * rows;
     for (size_t start = index * rows; start < end; start += s->chunk_rows)
@@ -298,7 +305,7 @@ static hb_sample_law law_of(hb_measure measure, double D, double radius)
     return law;
 }
 
-static hb_status run(hb_context *context, sampler *s)
+static hb_status sample_all(hb_context *context, sampler *s)
 {
     s->random = hb_vector_kernels_of(context->isa);
     s->kernels = hb_sample_kernels_of(context->isa);
@@ -320,61 +327,50 @@ static hb_status run(hb_context *context, sampler *s)
     return status;
 }
 
-static hb_status check(hb_context *context, hb_measure measure, int dim, int lift, double radius,
-                       uint64_t first, size_t n)
+/* The outputs of s are set; the rest follows from these. */
+static hb_status sample_checked(hb_context *context, int dim, int lift, double radius, sampler *s)
 {
-    HB_TRY(hb_ball_check_measure(context, measure));
+    HB_TRY(hb_ball_check_measure(context, s->measure));
     HB_TRY(hb_ball_check(context, dim, lift, radius));
     HB_CHECK(context, isnormal(radius * radius), HB_ERROR_ARGUMENT,
              "radius is %g; its square must be a normal double", radius);
     const uint64_t per_row = (uint64_t)(dim > lift ? dim : lift);
-    HB_CHECK(context, n <= UINT64_MAX / per_row && first <= UINT64_MAX / per_row - n,
+    HB_CHECK(context, s->n <= UINT64_MAX / per_row && s->first <= UINT64_MAX / per_row - s->n,
              HB_ERROR_ARGUMENT, "first + n is beyond the %llu draws of dimension %d",
              (unsigned long long)(UINT64_MAX / per_row), dim);
-    return HB_OK;
+    s->dim = (size_t)dim;
+    s->lift = (size_t)lift;
+    s->law = law_of(s->measure, (double)dim + lift, radius);
+    return sample_all(context, s);
 }
 
-static sampler make_sampler(hb_measure measure, int dim, int lift, double radius, uint64_t seed,
-                            uint64_t first, size_t n)
+static hb_status sample_check_rows(hb_context *context, size_t n, const void *rows)
 {
-    return (sampler){.measure = measure,
-                     .dim = (size_t)dim,
-                     .lift = (size_t)lift,
-                     .law = law_of(measure, (double)dim + lift, radius),
-                     .seed = seed,
-                     .first = first,
-                     .n = n};
+    HB_CHECK(context, rows != NULL || n == 0, HB_ERROR_ARGUMENT,
+             "rows is NULL; it must hold %zu rows", n);
+    return HB_OK;
 }
 
 hb_status hb_ball_sample(hb_context *context, hb_measure measure, int dim, int lift, uint64_t seed,
                          uint64_t first, size_t n, double radius, double *z, double *sigma)
 {
-    HB_TRY(check(context, measure, dim, lift, radius, first, n));
-    sampler s = make_sampler(measure, dim, lift, radius, seed, first, n);
-    s.z = z;
-    s.sigma = sigma;
-    return run(context, &s);
+    sampler s = {.measure = measure, .seed = seed, .first = first, .n = n, .z = z, .sigma = sigma};
+    return sample_checked(context, dim, lift, radius, &s);
 }
 
 hb_status hb_ball_sample_rows(hb_context *context, hb_measure measure, int dim, int lift,
                               uint64_t seed, uint64_t first, size_t n, double radius, double *rows)
 {
-    HB_TRY(check(context, measure, dim, lift, radius, first, n));
-    HB_CHECK(context, rows != NULL || n == 0, HB_ERROR_ARGUMENT,
-             "rows is NULL; it must hold %zu rows", n);
-    sampler s = make_sampler(measure, dim, lift, radius, seed, first, n);
-    s.rows = rows;
-    return run(context, &s);
+    sampler s = {.measure = measure, .seed = seed, .first = first, .n = n, .rows = rows};
+    HB_TRY(sample_check_rows(context, n, rows));
+    return sample_checked(context, dim, lift, radius, &s);
 }
 
 hb_status hb_ball_sample_rows_f32(hb_context *context, hb_measure measure, int dim, int lift,
                                   uint64_t seed, uint64_t first, size_t n, double radius,
                                   float *rows)
 {
-    HB_TRY(check(context, measure, dim, lift, radius, first, n));
-    HB_CHECK(context, rows != NULL || n == 0, HB_ERROR_ARGUMENT,
-             "rows is NULL; it must hold %zu rows", n);
-    sampler s = make_sampler(measure, dim, lift, radius, seed, first, n);
-    s.rows_f32 = rows;
-    return run(context, &s);
+    sampler s = {.measure = measure, .seed = seed, .first = first, .n = n, .rows_f32 = rows};
+    HB_TRY(sample_check_rows(context, n, rows));
+    return sample_checked(context, dim, lift, radius, &s);
 }

@@ -1,9 +1,9 @@
 /* The array loops of the samplers (sample.c): plain C that the compiler turns into vectors, and one
- * kernel by hand for the plane.
+ * kernel by hand for two dimensions.
  *
  * This file is compiled once per instruction set. Sums along a row go into eight partial sums,
  * element j into partial j mod 8, then into one by halving: the order is the same whatever the
- * vector width, and so are the bits. */
+ * vector width, and results are bit-identical. */
 #include "ball/sample_kernels.h"
 #include "random/box_muller.h"
 #include "random/philox_bits.h"
@@ -138,9 +138,9 @@ static void scale_rows(size_t n, size_t d, const double *g, const double *scale,
     }
 }
 
-/* In the plane logarithm and exponential cancel. With (u, angle) of the normal pair and the uniforms
- * v, w: kappa has sigma = u v w/(4 pi), |z|^2 = 2 sigma (-2 ln(u v)); source has
- * sigma = sqrt(u v w)/(4 pi), |z|^2 = sigma (-2 ln u). */
+/* In two dimensions logarithm and exponential cancel. With (u, angle) of the normal pair and the
+ * uniforms v, w: kappa has sigma = u v w/(4 pi), |z|^2 = 2 sigma (-2 ln(u v)); source has sigma =
+ * sqrt(u v w)/(4 pi), |z|^2 = sigma (-2 ln u). */
 enum { BATCH = 128 };
 typedef struct planar_batch {
     vi normal[BATCH / LANES][4], pair[BATCH / LANES][4]; /* halves of the normal pair, of v and w */

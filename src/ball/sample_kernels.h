@@ -1,6 +1,6 @@
 /* ball/sample_kernels.h: the array loops of the samplers, compiled once per instruction set.
  *
- * Every step is a single IEEE operation in a fixed order, so all sets give the same bits. */
+ * Every step is a single IEEE operation in a fixed order, so all sets are bit-identical. */
 #ifndef HB_BALL_SAMPLE_KERNELS_H
 #define HB_BALL_SAMPLE_KERNELS_H
 

@@ -39,7 +39,7 @@
 
 enum { FIRST_NODES = 32, MAX_STEPS = 60 };
 
-/* ---- the laws ------------------------------------------------------------------------------- */
+/* ---- the distributions ---- */
 
 void hb_shells_law(hb_measure measure, int dim, int lift, hb_shell_law *out)
 {
@@ -62,7 +62,8 @@ static double beta_moment(double p, double q, int b)
     return product;
 }
 
-/* E[(4 pi sigma)^k (L q)^b]: the moment of sigma^(k-b) |z|^(2b) but for its powers of 4 pi and 2D. */
+/* E[(4 pi sigma)^k (L q)^b]: the moment of sigma^(k-b) |z|^(2b) but for its powers of 4 pi and
+ * 2D. */
 static double shell_moment(const hb_shell_law *law, int k, int b)
 {
     double moment = exp(-law->shape * log1p(k / law->rate));
@@ -70,7 +71,7 @@ static double shell_moment(const hb_shell_law *law, int k, int b)
     return moment * beta_moment(law->a, law->b, b) * beta_moment(law->kept, law->dropped, b);
 }
 
-/* ---- memory --------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static hb_status create_shells(hb_context *context, size_t n, hb_shells *out)
 {
@@ -107,7 +108,7 @@ static void drop_shell(hb_shells *shells, size_t j)
     shells->n--;
 }
 
-/* ---- the product rule ----------------------------------------------------------------------- */
+/* ---- the product rule ---- */
 
 /* *n nodes of the kept share; without lift the single node 1. */
 static hb_status share_rule(hb_context *context, const hb_shell_law *law, int *n, double *nodes,
@@ -141,7 +142,7 @@ hb_status hb_shells_product(hb_context *context, const hb_shell_law *law, int n_
     return HB_OK;
 }
 
-/* ---- moments -------------------------------------------------------------------------------- */
+/* ---- moments ---- */
 
 /* What the construction of one exact rule shares. Matrices are column-major, for LAPACK. */
 typedef struct moment_problem {
@@ -216,7 +217,7 @@ static hb_status orthonormal_basis(moment_problem *problem, const hb_shells *fin
     return HB_OK;
 }
 
-/* ---- step 1: the fine rule ------------------------------------------------------------------ */
+/* ---- step 1: the fine rule ---- */
 
 static void drop_negligible(hb_shells *shells)
 {
@@ -242,7 +243,7 @@ static hb_status fine_rule(moment_problem *problem, const hb_shell_law *law, hb_
         HB_QUADRATURE_MAX, problem->K);
 }
 
-/* ---- step 2: Caratheodory ------------------------------------------------------------------- */
+/* ---- step 2: Caratheodory ---- */
 
 /* A vector v (m) with sum_i v_i phi_i = 0 for the m = M+1 columns phi_i of `columns` (M, m): the
  * last column of Q in the QR factorisation of the transpose. transposed (m, M) and tau (M) are
@@ -319,7 +320,7 @@ static hb_status recombine(moment_problem *problem, const hb_shells *fine)
     return status;
 }
 
-/* ---- step 3: elimination -------------------------------------------------------------------- */
+/* ---- step 3: elimination ---- */
 
 /* residual = R^-T (moments - target); jacobian with respect to (ln weight, ln L, logit q) of each
  * shell. For m = s^a rho^b, k = a+b: dm/dlnL = (b - kL) m, dm/dlogit q = b (1-q) m. */
@@ -447,7 +448,7 @@ static hb_status eliminate(moment_problem *problem)
     return status;
 }
 
-/* ---- the exact rule ------------------------------------------------------------------------- */
+/* ---- the exact rule ---- */
 
 static hb_status create_problem(hb_context *context, const hb_shell_law *law, int K,
                                 moment_problem *problem)

@@ -29,4 +29,9 @@ hb_status hb_shells_product(hb_context *context, const hb_shell_law *law, int n_
 hb_status hb_shells_exact(hb_context *context, const hb_shell_law *law, int K, hb_shells *out);
 void hb_shells_destroy(hb_shells *shells); /* a zeroed one is fine */
 
+/* cubature.c: as hb_cubature_exact, for a measure under which L, q and the direction are
+ * independent with the given law; dim, lift and degree (0 to 20) have been checked. */
+hb_status hb_cubature_exact_law(hb_context *context, const hb_shell_law *law, int dim, int lift,
+                                int degree, hb_cubature **out);
+
 #endif

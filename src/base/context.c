@@ -217,7 +217,7 @@ hb_status hb_context_progress(hb_context *context, const char *what, double done
 {
     HB_CHECK(context, what, HB_ERROR_ARGUMENT, "progress has no name (NULL)");
     const int apart = context->apart;
-    context->apart = 1; // the caller settles
+    context->apart = 1; // the caller agrees with the other ranks
     const hb_status status = hb_progress(context, what, done, total);
     context->apart = apart;
     return status;

@@ -35,12 +35,6 @@ hb_isa hb_cpu_best(void)
 
 const char *hb_cpu_name(hb_isa isa)
 {
-    switch (isa) {
-    case HB_ISA_AUTO: return "auto";
-    case HB_ISA_SCALAR: return "scalar";
-    case HB_ISA_SSE2: return "sse2";
-    case HB_ISA_AVX2: return "avx2";
-    case HB_ISA_AVX512: return "avx512";
-    }
-    return "unknown";
+    static const char *const names[] = {"auto", "scalar", "sse2", "avx2", "avx512"};
+    return isa >= HB_ISA_AUTO && isa <= HB_ISA_AVX512 ? names[isa] : "unknown";
 }

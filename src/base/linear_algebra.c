@@ -1,13 +1,16 @@
 /* Vectors and small matrices; functions of a matrix by series and doubling.
  *
- * For dX = (b + A(X - x0)) dtau + sqrt(2) dW, seen backward over a lag s, three matrices are needed:
- *     E = e^(-As),   K = int_0^s e^(-Av) dv,   C = 2 int_0^s e^(-Av) e^(-A'v) dv       (A' transposed)
- * They obey E' = -A E, K' = I - A K, C' = 2I - A C - C A', which gives their Taylor series at s = 0, and
+ * For dX = (b + A(X - x0)) dtau + sqrt(2) dW, seen backward over a lag s, three matrices are
+ * needed:
+ *     E = e^(-As),  K = int_0^s e^(-Av) dv,  C = 2 int_0^s e^(-Av) e^(-A'v) dv   (A' transposed)
+ * They obey E' = -A E, K' = I - A K, C' = 2I - A C - C A', which gives their Taylor series at s =
+ * 0, and
  *     E(2h) = E(h)^2,   K(2h) = K(h) + E(h) K(h),   C(2h) = C(h) + E(h) C(h) E(h)'
- * so: the series on h = s/2^k with |A| h <= 1/4, where 14 terms are enough for double, then k doublings.
- * The sums for C have no cancellation, and C stays symmetric and positive. With a noise of covariance Q per
- * unit of time in the place of 2I, C = int_0^s e^(-Av) Q e^(-A'v) dv, C' = Q - A C - C A'.
- * A number to reproduce: A = -1, s = 0.5 has E = 1.6487213, K = 0.6487213, C = e - 1 = 1.7182818. */
+ * so: the series on h = s/2^k with |A| h <= 1/4, where 14 terms are enough for double, then k
+ * doublings. The sums for C have no cancellation, and C stays symmetric and positive. With a noise
+ * of covariance Q per unit of time in the place of 2I, C = int_0^s e^(-Av) Q e^(-A'v) dv, C' = Q -
+ * A C - C A'. A number to reproduce: A = -1, s = 0.5 has E = 1.6487213, K = 0.6487213, C = e - 1 =
+ * 1.7182818. */
 #include "base/linear_algebra.h"
 #include "base/context.h"
 
@@ -19,8 +22,8 @@ enum { TERMS = 14 };
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Where d is a number that the compiler knows it has neither loops nor calls; the zeros that are not skipped change no
- * sum. */
+/* Where d is a number that the compiler knows it has neither loops nor calls; the zeros that are
+ * not skipped change no sum. */
 INLINE void multiply(size_t d, double factor, const double *restrict a, const double *restrict b,
                      double *restrict out)
 {

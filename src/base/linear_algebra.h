@@ -1,5 +1,6 @@
-/* base/linear_algebra.h: vectors and small matrices, row by row, and the functions of a matrix that a linear
- * drift leads to. Sums run from the first entry to the last, so that their bits are known. */
+/* base/linear_algebra.h: vectors and small matrices, row by row, and the functions of a matrix that
+ * a linear drift leads to. Sums run from the first entry to the last, so that their bits are
+ * known. */
 #ifndef HB_BASE_MATRIX_FUNCTIONS_H
 #define HB_BASE_MATRIX_FUNCTIONS_H
 
@@ -121,12 +122,12 @@ int hb_cholesky_semidefinite(size_t d, double *C);
 /* Doubles of work that hb_linear_functions needs. */
 #define HB_LINEAR_WORK(d) (4 * (d) * (d))
 
-/* E = e^(-As), K = int_0^s e^(-Av) dv, C = 2 int_0^s e^(-Av) e^(-A'v) dv; A, E, K, C are (d, d). With
- * s < 0 left out: pass -A for the functions of the forward flow. */
+/* E = e^(-As), K = int_0^s e^(-Av) dv, C = 2 int_0^s e^(-Av) e^(-A'v) dv; A, E, K, C are (d, d).
+ * With s < 0 left out: pass -A for the functions of the forward flow. */
 void hb_linear_functions(size_t d, const double *A, double s, double *E, double *K, double *C,
                          double *work);
-/* The same with C = int_0^s e^(-Av) Q e^(-A'v) dv, Q (d, d) symmetric and of any rank; NULL: 2I. A context hears a stop
- * between products of more than 3 rows; NULL: none. */
+/* The same with C = int_0^s e^(-Av) Q e^(-A'v) dv, Q (d, d) symmetric and of any rank; NULL: 2I. A
+ * context hears a stop between products of more than 3 rows; NULL: none. */
 hb_status hb_noise_functions(hb_context *context, size_t d, const double *A, const double *Q,
                              double s, double *E, double *K, double *C, double *work);
 

@@ -1,11 +1,12 @@
 /* The Lyapunov equation A C + C A' + 2 D = 0, by the real Schur form of A.
  *
- * A = U T U'. With Y = U' C U it reads T Y + Y T' = -2 U' D U (R. H. Bartels, G. W. Stewart, Comm. ACM 15, 1972). It is
- * solved in blocks of BLOCK rows and columns, from the last to the first,
+ * A = U T U'. With Y = U' C U it reads T Y + Y T' = -2 U' D U (R. H. Bartels, G. W. Stewart, Comm.
+ * ACM 15, 1972). It is solved in blocks of BLOCK rows and columns, from the last to the first,
  *     T_II Y_IJ + Y_IJ T_JJ' = R_IJ - sum_{L > I} T_IL Y_LJ - sum_{K > J} Y_IK T_JK',
- * each by LAPACK's dtrsyl: the whole at once takes 15 s at d = 1000, the blocks 2 s. A stop is heard between blocks and
- * between LAPACK's parts of the Schur form, of which dhseqr is the longest. One step of refinement follows: the residual R of C is solved for in the same
- * way, and the size of what it changes is, four times over, the error.
+ * each by LAPACK's dtrsyl: the whole at once takes 15 s at d = 1000, the blocks 2 s. A stop is
+ * heard between blocks and between LAPACK's parts of the Schur form, of which dhseqr is the
+ * longest. One step of refinement follows: the residual R of C is solved for in the same way, and
+ * the size of what it changes is, four times over, the error.
  *
  * A number to reproduce: A = [[-1, 2], [0, -3]], D = I has C = [[4/3, 1/6], [1/6, 1/3]]. */
 #include "base/lyapunov.h"
@@ -29,7 +30,7 @@ typedef struct schur {
 } schur;
 
 /* out = U' M U, or with back U M U'. */
-static hb_status turn(schur *s, int back, const double *M, double *out)
+static hb_status lyapunov_turn(schur *s, int back, const double *M, double *out)
 {
     const size_t d = s->d;
     double *other = s->more;
@@ -38,20 +39,23 @@ static hb_status turn(schur *s, int back, const double *M, double *out)
     return hb_matrix_product(s->context, d, 1, s->work, back ? other : s->U, out);
 }
 
-static hb_status listen(const schur *s)
+static hb_status lyapunov_progress(const schur *s)
 {
     return hb_progress(s->context, "Lyapunov equation", 0, 1);
 }
 
-/* The first row of the block that ends before `end`; a pair of complex eigenvalues stays together. */
-static size_t block_before(const schur *s, size_t end)
+/* The first row of the block that ends before `end`; a pair of complex eigenvalues stays
+ * together. */
+static size_t lyapunov_block_before(const schur *s, size_t end)
 {
     size_t first = end > BLOCK ? end - BLOCK : 0;
     return first > 0 && s->T[first * s->d + first - 1] != 0 ? first - 1 : first;
 }
 
-/* Rows i .. i_end and columns j .. j_end of Y, in their place in R; what is beyond them is Y already. */
-static hb_status solve_block(schur *s, size_t i, size_t i_end, size_t j, size_t j_end, double *R)
+/* Rows i .. i_end and columns j .. j_end of Y, in their place in R; what is beyond them is Y
+ * already. */
+static hb_status lyapunov_solve_block(schur *s, size_t i, size_t i_end, size_t j, size_t j_end,
+                                      double *R)
 {
     const size_t d = s->d;
     const double *T = s->T;
@@ -67,33 +71,35 @@ static hb_status solve_block(schur *s, size_t i, size_t i_end, size_t j, size_t 
                                            T + j * d + j, all, R + i * d + j, all, &scale);
     HB_CHECK(s->context, info >= 0 && scale == 1, HB_ERROR_NUMERICAL,
              "the covariance of the stationary density was not found (LAPACK code %d)", (int)info);
-    return listen(s);
+    return lyapunov_progress(s);
 }
 
 /* Y with T Y + Y T' = R, in the place of R. */
-static hb_status solve_blocks(schur *s, double *R)
+static hb_status lyapunov_solve_blocks(schur *s, double *R)
 {
-    for (size_t j_end = s->d; j_end > 0; j_end = block_before(s, j_end))
-        for (size_t i_end = s->d; i_end > 0; i_end = block_before(s, i_end))
-            HB_TRY(solve_block(s, block_before(s, i_end), i_end, block_before(s, j_end), j_end, R));
+    for (size_t j_end = s->d; j_end > 0; j_end = lyapunov_block_before(s, j_end))
+        for (size_t i_end = s->d; i_end > 0; i_end = lyapunov_block_before(s, i_end))
+            HB_TRY(lyapunov_solve_block(s, lyapunov_block_before(s, i_end), i_end,
+                                        lyapunov_block_before(s, j_end), j_end, R));
     return HB_OK;
 }
 
 /* C with A C + C A' = R; R is overwritten. */
-static hb_status solve(schur *s, double *R, double *C)
+static hb_status lyapunov_solve(schur *s, double *R, double *C)
 {
-    HB_TRY(turn(s, 0, R, C));
-    HB_TRY(solve_blocks(s, C));
+    HB_TRY(lyapunov_turn(s, 0, R, C));
+    HB_TRY(lyapunov_solve_blocks(s, C));
     memcpy(R, C, s->d * s->d * sizeof *R);
-    HB_TRY(turn(s, 1, R, C));
+    HB_TRY(lyapunov_turn(s, 1, R, C));
     for (size_t i = 0; i < s->d; i++)
         for (size_t j = 0; j < i; j++)
             C[i * s->d + j] = C[j * s->d + i] = 0.5 * (C[i * s->d + j] + C[j * s->d + i]);
     return HB_OK;
 }
 
-/* A = U T U' as dgees finds it: isolated eigenvalues put apart, Hessenberg's form, and from there by shifts. */
-static hb_status schur_form(schur *s, const double *A, lapack_int *info)
+/* A = U T U' as dgees finds it: isolated eigenvalues put apart, Hessenberg's form, and from there
+ * by shifts. */
+static hb_status lyapunov_schur_form(schur *s, const double *A, lapack_int *info)
 {
     enum { ROWS = LAPACK_ROW_MAJOR };
     const lapack_int n = (lapack_int)s->d;
@@ -102,23 +108,23 @@ static hb_status schur_form(schur *s, const double *A, lapack_int *info)
     memcpy(s->T, A, s->d * s->d * sizeof *A);
     *info = LAPACKE_dgebal(ROWS, 'P', n, s->T, n, &low, &high, order);
     if (*info == 0) *info = LAPACKE_dgehrd(ROWS, n, low, high, s->T, n, turns);
-    HB_TRY(listen(s));
+    HB_TRY(lyapunov_progress(s));
     memcpy(s->U, s->T, s->d * s->d * sizeof *A);
     if (*info == 0) *info = LAPACKE_dorghr(ROWS, n, low, high, s->U, n, turns);
-    HB_TRY(listen(s));
+    HB_TRY(lyapunov_progress(s));
     for (size_t i = 2; i < s->d; i++) memset(s->T + i * s->d, 0, (i - 1) * sizeof *s->T);
     if (*info == 0)
         *info =
             LAPACKE_dhseqr(ROWS, 'S', 'V', n, low, high, s->T, n, s->real, s->imaginary, s->U, n);
-    HB_TRY(listen(s));
+    HB_TRY(lyapunov_progress(s));
     if (*info == 0) *info = LAPACKE_dgebak(ROWS, 'P', 'R', n, low, high, order, n, s->U, n);
     return HB_OK;
 }
 
-static hb_status factor(schur *s, const double *A, double *rate)
+static hb_status lyapunov_factor(schur *s, const double *A, double *rate)
 {
     lapack_int info = 0;
-    HB_TRY(schur_form(s, A, &info));
+    HB_TRY(lyapunov_schur_form(s, A, &info));
     HB_CHECK(s->context, info == 0, HB_ERROR_NUMERICAL,
              "the eigenvalues of the drift's matrix were not found (LAPACK code %d)", (int)info);
     size_t last = 0;
@@ -137,7 +143,8 @@ static hb_status factor(schur *s, const double *A, double *rate)
 }
 
 /* R = -(A C + C A' + 2 D) */
-static hb_status residual(schur *s, const double *A, const double *D, const double *C, double *R)
+static hb_status lyapunov_residual(schur *s, const double *A, const double *D, const double *C,
+                                   double *R)
 {
     const size_t d = s->d;
     HB_TRY(hb_matrix_product(s->context, d, -1, A, C, s->work));
@@ -147,16 +154,16 @@ static hb_status residual(schur *s, const double *A, const double *D, const doub
     return HB_OK;
 }
 
-static hb_status run(schur *s, const double *A, const double *D, double *C, double *R,
-                     double *change, double *error, double *rate)
+static hb_status lyapunov_run(schur *s, const double *A, const double *D, double *C, double *R,
+                              double *change, double *error, double *rate)
 {
     const size_t n = s->d * s->d;
     double most = 0;
-    HB_TRY(factor(s, A, rate));
+    HB_TRY(lyapunov_factor(s, A, rate));
     for (size_t i = 0; i < n; i++) R[i] = -2 * D[i];
-    HB_TRY(solve(s, R, C));
-    HB_TRY(residual(s, A, D, C, R));
-    HB_TRY(solve(s, R, change));
+    HB_TRY(lyapunov_solve(s, R, C));
+    HB_TRY(lyapunov_residual(s, A, D, C, R));
+    HB_TRY(lyapunov_solve(s, R, change));
     *error = 0;
     for (size_t i = 0; i < n; i++) {
         C[i] += change[i];
@@ -176,7 +183,7 @@ hb_status hb_lyapunov(hb_context *context, size_t d, const double *A, const doub
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(s.T, d * d), HB_ARRAY(s.U, d * d),
                         HB_ARRAY(s.real, d), HB_ARRAY(s.imaginary, d), HB_ARRAY(s.work, d * d),
                         HB_ARRAY(s.more, d * d), HB_ARRAY(R, d * d), HB_ARRAY(change, d * d)));
-    const hb_status status = run(&s, A, D, C, R, change, error, rate);
+    const hb_status status = lyapunov_run(&s, A, D, C, R, change, error, rate);
     hb_workspace_destroy(&work);
     return status;
 }

@@ -59,21 +59,21 @@ hb_status hb_copy_string(hb_context *context, const char *text, char **out)
     return HB_OK;
 }
 
-/* ---- workspaces: sizes are added up first, and the same sizes are then taken one after another ---- */
+/* ---- workspaces: sizes are added up first, then taken one after another ---- */
 
 /* Bytes of an array; SIZE_MAX when it does not fit, and sums stay there. */
-static size_t bytes_of(size_t count, size_t size)
+static size_t array_bytes(size_t count, size_t size)
 {
     if (size != 0 && count > (SIZE_MAX - HB_ALIGNMENT) / size) return SIZE_MAX;
     return (count * size + HB_ALIGNMENT - 1) & ~(size_t)(HB_ALIGNMENT - 1);
 }
 
-static size_t add(size_t a, size_t b)
+static size_t memory_add(size_t a, size_t b)
 {
     return a > SIZE_MAX - b ? SIZE_MAX : a + b;
 }
 
-static hb_status create(hb_context *context, size_t bytes, hb_workspace *out)
+static hb_status workspace_create(hb_context *context, size_t bytes, hb_workspace *out)
 {
     memset(out, 0, sizeof *out);
     void *memory;
@@ -85,27 +85,27 @@ static hb_status create(hb_context *context, size_t bytes, hb_workspace *out)
 }
 
 /* pointer: the address of a pointer to any type of object. */
-static void take(hb_workspace *work, size_t count, size_t size, void *pointer)
+static void workspace_take(hb_workspace *work, size_t count, size_t size, void *pointer)
 {
     const void *array = work->memory + work->used;
     memcpy(pointer, &array, sizeof array);
-    work->used += bytes_of(count, size);
+    work->used += array_bytes(count, size);
 }
 
 size_t hb_workspace_bytes(size_t n, const hb_array *arrays)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++)
-        if (arrays[i].at) bytes = add(bytes, bytes_of(arrays[i].count, arrays[i].size));
+        if (arrays[i].at) bytes = memory_add(bytes, array_bytes(arrays[i].count, arrays[i].size));
     return bytes;
 }
 
 hb_status hb_workspace_carve(hb_context *context, size_t n, const hb_array *arrays,
                              hb_workspace *out)
 {
-    HB_TRY(create(context, hb_workspace_bytes(n, arrays), out));
+    HB_TRY(workspace_create(context, hb_workspace_bytes(n, arrays), out));
     for (size_t i = 0; i < n; i++)
-        if (arrays[i].at) take(out, arrays[i].count, arrays[i].size, arrays[i].at);
+        if (arrays[i].at) workspace_take(out, arrays[i].count, arrays[i].size, arrays[i].at);
     return HB_OK;
 }
 
@@ -114,14 +114,15 @@ hb_status hb_workspace_carve_each(hb_context *context, void *structs, size_t n, 
 {
     size_t each = 0;
     for (size_t i = 0; i < n_members; i++)
-        each = add(each, bytes_of(members[i].count, members[i].size));
-    HB_TRY(create(context, add(bytes_of(n, size), bytes_of(n, each)), out));
+        each = memory_add(each, array_bytes(members[i].count, members[i].size));
+    HB_TRY(workspace_create(context, memory_add(array_bytes(n, size), array_bytes(n, each)), out));
     unsigned char *first;
-    take(out, n, size, &first);
+    workspace_take(out, n, size, &first);
     memset(first, 0, n * size);
     for (size_t k = 0; k < n; k++)
         for (size_t i = 0; i < n_members; i++)
-            take(out, members[i].count, members[i].size, first + k * size + members[i].offset);
+            workspace_take(out, members[i].count, members[i].size,
+                           first + k * size + members[i].offset);
     memcpy(structs, &first, sizeof first);
     return HB_OK;
 }

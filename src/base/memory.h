@@ -23,7 +23,7 @@ void hb_release(hb_context *context, void *memory); /* NULL is fine */
     hb_allocate_to((context), (count), sizeof *(pointer), 1, &(pointer))
 hb_status hb_allocate_to(hb_context *context, size_t count, size_t size, int clear, void *pointer);
 
-/* Makes room for item number `count`; the array is moved when it must grow, to twice its capacity. */
+/* Makes room for item number `count`; an array that is full is moved, to twice its capacity. */
 #define HB_GROW(context, array, count, capacity)                                                   \
     hb_grow((context), &(array), (count), &(capacity), sizeof *(array))
 hb_status hb_grow(hb_context *context, void *array, int count, int *capacity, size_t size);
@@ -67,7 +67,8 @@ typedef struct hb_member {
     {                                                                                              \
         offsetof(type, member), (count), sizeof *((type *)NULL)->member                            \
     }
-/* One block for n structs, which are cleared, and for the arrays of each: what threads work with. */
+/* One block for n structs, which are cleared, and for the arrays of each: what threads work
+ * with. */
 #define HB_WORKSPACE_EACH(context, work, structs, n, ...)                                          \
     hb_workspace_carve_each((context), &(structs), (n), sizeof *(structs),                         \
                             sizeof((hb_member[]){__VA_ARGS__}) / sizeof(hb_member),                \

@@ -46,7 +46,8 @@ static hb_status run_tasks(hb_context *context, const char *what, size_t n, size
         }
     }
     if (message[0]) memcpy(context->message, message, sizeof message);
-    /* Thread 0 may have got no task at all: the caller still hears of the end, and may stop there. */
+    /* Thread 0 may have got no task at all: the caller still hears of the end, and may stop
+     * there. */
     if (first_status == HB_OK && what && n > 0)
         first_status = hb_progress(context, what, (double)(before + n), (double)total);
     return first_status;

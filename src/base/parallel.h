@@ -19,7 +19,7 @@ typedef hb_status (*hb_partial)(void *user, size_t first, size_t count, int thre
 
 /* out[width] = sum over terms 0 .. n-1. Terms are summed in chunks of `chunk` by partial, and chunk
  * sums by a binary tree over their index: the result is a function of (n, chunk, terms) alone, the
- * same bits for every number of threads, with rounding error O(log(n/chunk)). */
+ * bit-identical for every number of threads, with rounding error O(log(n/chunk)). */
 hb_status hb_parallel_sum(hb_context *context, const char *what, size_t n, size_t chunk, int width,
                           hb_partial partial, void *user, double *out);
 

@@ -1,5 +1,6 @@
-/* Settings by their rows (setting_rows.h). Numbers are printed with 17 digits, so that two texts are the same if and
- * only if the settings are. A number to reproduce: 0.1 is printed as 0.10000000000000001. */
+/* Settings by their rows (setting_rows.h). Numbers are printed with 17 digits, so that two texts
+ * are the same if and only if the settings are. A number to reproduce: 0.1 is printed as
+ * 0.10000000000000001. */
 #include "base/setting_rows.h"
 #include "base/context.h"
 

@@ -1,5 +1,5 @@
-/* base/setting_rows.h: what the library does with the rows of a settings struct (heatball/settings.h). A table ends
- * with a row without a name. */
+/* base/setting_rows.h: what the library does with the rows of a settings struct
+ * (heatball/settings.h). A table ends with a row without a name. */
 #ifndef HB_BASE_SETTING_ROWS_H
 #define HB_BASE_SETTING_ROWS_H
 
@@ -12,11 +12,12 @@
 void hb_setting_rows_default(const hb_setting *rows, void *settings);
 /* HB_ERROR_ARGUMENT with name, value and range of the first field that is out of its range. */
 hb_status hb_setting_rows_check(hb_context *context, const hb_setting *rows, const void *settings);
-/* name=value for every field that the result depends on, each with a blank behind it; returns its length. */
+/* name=value for every field that the result depends on, each with a blank behind it; returns its
+ * length. */
 size_t hb_setting_rows_print(const hb_setting *rows, const void *settings, size_t size, char *out);
 
-/* Rows of a file that defines SETTINGS as the type of its struct before it includes this. The type of a field tells
- * its kind; NUMBER shows the default as it is written, SHOWN with another text. */
+/* Rows of a file that defines SETTINGS as the type of its struct before it includes this. The type
+ * of a field tells its kind; NUMBER shows the default as it is written, SHOWN with another text. */
 #ifdef SETTINGS
 enum { RESULT = HB_SETTING_RULE_RESULT, ASIDE = 0 };
 enum { ABOVE = HB_SETTING_RULE_ABOVE, BELOW = HB_SETTING_RULE_BELOW };

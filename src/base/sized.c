@@ -1,4 +1,5 @@
-/* Structs that can grow: see sized.h. A size is the length of the struct in the caller's program. */
+/* Structs that can grow: see sized.h. A size is the length of the struct in the caller's
+ * program. */
 #include "base/sized.h"
 
 #include <string.h>

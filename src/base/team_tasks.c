@@ -1,10 +1,11 @@
 /* Ranks that go through one program in step.
  *
- * All ranks hold the same state and run the same code; only the tasks of hb_team_for are done by one rank each. Task
- * i is done by rank i % ranks: neighbouring tasks cost about the same, and some (points that want no more walks)
- * cost nothing, so ranks have about the same to do. What the tasks left is packed, gathered in the order of the
- * ranks, and put back to its place. Before that the ranks settle how it went: a few bytes, and a message where one
- * failed, so that no rank waits for one that has left.
+ * All ranks hold the same state and run the same code; only the tasks of hb_team_for are done by
+ * one rank each. Task i is done by rank i % ranks: neighbouring tasks cost about the same, and some
+ * (points that want no more walks) cost nothing, so ranks have about the same to do. What the tasks
+ * left is packed, gathered in the order of the ranks, and put back to its place. Before that the
+ * ranks agree on how it went: a few bytes, and a message where one failed, so that no rank waits
+ * for one that has left.
  *
  * Bytes on the wire of a call: ranks * sizeof(int32_t) + what the tasks left (docs/cluster.md). */
 #include "base/team_tasks.h"
@@ -30,7 +31,7 @@ int hb_context_ranks(const hb_context *context)
 
 /* ---- gathering ---- */
 
-static hb_status gather(hb_context *context, const size_t *bytes, void *buffer)
+static hb_status team_gather(hb_context *context, const size_t *bytes, void *buffer)
 {
     const hb_team *team = context->settings.team;
     if (team->gather(team->user, bytes, buffer) == 0) return HB_OK;
@@ -38,15 +39,15 @@ static hb_status gather(hb_context *context, const size_t *bytes, void *buffer)
                    team->ranks);
 }
 
-/* The same number of bytes from every rank. */
-static hb_status gather_same(hb_context *context, size_t bytes, void *buffer)
+/* So many bytes from rank 0, and from each of the others. */
+static hb_status team_gather_each(hb_context *context, size_t first, size_t others, void *buffer)
 {
     const int ranks = hb_context_ranks(context);
     void *memory;
     HB_TRY(hb_allocate(context, (size_t)ranks, sizeof(size_t), &memory));
     size_t *counts = memory;
-    for (int r = 0; r < ranks; r++) counts[r] = bytes;
-    const hb_status status = gather(context, counts, buffer);
+    for (int r = 0; r < ranks; r++) counts[r] = r == 0 ? first : others;
+    const hb_status status = team_gather(context, counts, buffer);
     hb_release(context, counts);
     return status;
 }
@@ -54,21 +55,12 @@ static hb_status gather_same(hb_context *context, size_t bytes, void *buffer)
 hb_status hb_context_agree(hb_context *context, size_t bytes, void *value)
 {
     HB_CHECK(context, value || bytes == 0, HB_ERROR_ARGUMENT, "the value to agree on is NULL");
-    const int ranks = hb_context_ranks(context);
-    void *memory;
-    if (ranks == 1) return HB_OK;
-    HB_TRY(hb_allocate(context, (size_t)ranks, sizeof(size_t), &memory));
-    size_t *counts = memory;
-    memset(counts, 0, (size_t)ranks * sizeof *counts);
-    counts[0] = bytes;
-    const hb_status status = gather(context, counts, value);
-    hb_release(context, counts);
-    return status;
+    return hb_context_ranks(context) == 1 ? HB_OK : team_gather_each(context, bytes, 0, value);
 }
 
 /* ---- how it went ---- */
 
-static hb_status share_message(hb_context *context, int failed, hb_status status)
+static hb_status team_share_message(hb_context *context, int failed, hb_status status)
 {
     const size_t size = sizeof context->message;
     const int ranks = hb_context_ranks(context);
@@ -76,7 +68,7 @@ static hb_status share_message(hb_context *context, int failed, hb_status status
     HB_TRY(hb_allocate(context, (size_t)ranks, size, &memory));
     char *messages = memory;
     memcpy(messages + (size_t)hb_context_rank(context) * size, context->message, size);
-    const hb_status shared = gather_same(context, size, messages);
+    const hb_status shared = team_gather_each(context, size, size, messages);
     if (shared == HB_OK) hb_fail(context, status, "%s", messages + (size_t)failed * size);
     hb_release(context, messages);
     return shared == HB_OK ? status : shared;
@@ -91,16 +83,16 @@ hb_status hb_context_settle(hb_context *context, hb_status status)
     HB_TRY(hb_allocate(context, (size_t)ranks, sizeof(int32_t), &memory));
     int32_t *all = memory;
     all[hb_context_rank(context)] = (int32_t)status;
-    hb_status first = gather_same(context, sizeof *all, all);
+    hb_status first = team_gather_each(context, sizeof *all, sizeof *all, all);
     int failed = 0;
     while (first == HB_OK && failed < ranks && all[failed] == HB_OK) failed++;
     if (first == HB_OK && failed < ranks)
-        first = share_message(context, failed, (hb_status)all[failed]);
+        first = team_share_message(context, failed, (hb_status)all[failed]);
     hb_release(context, all);
     return first;
 }
 
-/* ---- the clock and the user ---- */
+/* ---- the time and the user ---- */
 
 int hb_team_late(hb_context *context)
 {
@@ -130,7 +122,7 @@ static hb_status run_own(void *user, size_t index, int thread)
 }
 
 /* Tasks of a rank when they are dealt out one by one. */
-static size_t dealt(size_t n, size_t rank, size_t ranks)
+static size_t team_dealt(size_t n, size_t rank, size_t ranks)
 {
     return rank < n ? (n - rank + ranks - 1) / ranks : 0;
 }
@@ -144,7 +136,7 @@ void hb_team_share(hb_context *context, size_t n, size_t *first, size_t *last)
 }
 
 /* Bytes of task i. */
-static size_t bytes_of(const hb_left *left, size_t i)
+static size_t left_bytes(const hb_left *left, size_t i)
 {
     const size_t before = i * left->bytes;
     if (left->total == 0) return left->bytes;
@@ -152,46 +144,49 @@ static size_t bytes_of(const hb_left *left, size_t i)
     return left->total - before < left->bytes ? left->total - before : left->bytes;
 }
 
-static size_t bytes_of_rank(size_t n_left, const hb_left *left, size_t n, size_t rank, size_t ranks)
+static size_t left_bytes_of_rank(size_t n_left, const hb_left *left, size_t n, size_t rank,
+                                 size_t ranks)
 {
     size_t bytes = 0;
     for (size_t k = 0; k < n_left; k++)
-        for (size_t i = rank; i < n; i += ranks) bytes += bytes_of(&left[k], i);
+        for (size_t i = rank; i < n; i += ranks) bytes += left_bytes(&left[k], i);
     return bytes;
 }
 
-/* Between the arrays and a buffer: what the tasks of a rank left, array by array. Returns the end. */
-static char *move(size_t n_left, const hb_left *left, size_t n, size_t rank, size_t ranks,
-                  char *buffer, int back)
+/* Between the arrays and a buffer: what the tasks of a rank left, array by array. Returns the
+ * end. */
+static char *team_move(size_t n_left, const hb_left *left, size_t n, size_t rank, size_t ranks,
+                       char *buffer, int back)
 {
     for (size_t k = 0; k < n_left; k++)
         for (size_t i = rank; i < n; i += ranks) {
             char *place = (char *)left[k].base + i * left[k].bytes;
-            const size_t bytes = bytes_of(&left[k], i);
+            const size_t bytes = left_bytes(&left[k], i);
             if (bytes > 0) memcpy(back ? place : buffer, back ? buffer : place, bytes);
             buffer += bytes;
         }
     return buffer;
 }
 
-static hb_status gather_dealt(hb_context *context, size_t n, size_t n_left, const hb_left *left)
+static hb_status team_gather_dealt(hb_context *context, size_t n, size_t n_left,
+                                   const hb_left *left)
 {
     const size_t ranks = (size_t)hb_context_ranks(context), rank = (size_t)hb_context_rank(context);
     size_t total = 0, before = 0, *counts;
     hb_workspace work;
     char *buffer;
-    for (size_t r = 0; r < ranks; r++) total += bytes_of_rank(n_left, left, n, r, ranks);
+    for (size_t r = 0; r < ranks; r++) total += left_bytes_of_rank(n_left, left, n, r, ranks);
     if (total == 0) return HB_OK;
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(counts, ranks), HB_ARRAY(buffer, total)));
     for (size_t r = 0; r < ranks; r++) {
-        counts[r] = bytes_of_rank(n_left, left, n, r, ranks);
+        counts[r] = left_bytes_of_rank(n_left, left, n, r, ranks);
         if (r < rank) before += counts[r];
     }
-    move(n_left, left, n, rank, ranks, buffer + before, 0);
-    const hb_status status = gather(context, counts, buffer);
+    team_move(n_left, left, n, rank, ranks, buffer + before, 0);
+    const hb_status status = team_gather(context, counts, buffer);
     char *from = buffer;
     for (size_t r = 0; r < ranks && status == HB_OK; r++)
-        from = r == rank ? from + counts[r] : move(n_left, left, n, r, ranks, from, 1);
+        from = r == rank ? from + counts[r] : team_move(n_left, left, n, r, ranks, from, 1);
     hb_workspace_destroy(&work);
     return status;
 }
@@ -204,13 +199,13 @@ hb_status hb_team_for(hb_context *context, const char *what, size_t n, hb_task t
     own_tasks own = {task, user, (size_t)hb_context_rank(context), ranks};
     context->apart = 1;
     const hb_status status =
-        hb_parallel_for(context, what, dealt(n, own.first, ranks), run_own, &own);
+        hb_parallel_for(context, what, team_dealt(n, own.first, ranks), run_own, &own);
     context->apart = 0;
     HB_TRY(hb_context_settle(context, status));
-    return gather_dealt(context, n, n_left, left);
+    return team_gather_dealt(context, n, n_left, left);
 }
 
-static hb_status gather_blocks(hb_context *context, size_t n, const hb_left *left)
+static hb_status team_gather_blocks(hb_context *context, size_t n, const hb_left *left)
 {
     const size_t ranks = (size_t)hb_context_ranks(context);
     void *memory;
@@ -218,9 +213,9 @@ static hb_status gather_blocks(hb_context *context, size_t n, const hb_left *lef
     size_t *counts = memory;
     for (size_t r = 0, i = 0; r < ranks; r++) {
         const size_t last = i + n / ranks + (r < n % ranks);
-        for (counts[r] = 0; i < last; i++) counts[r] += bytes_of(left, i);
+        for (counts[r] = 0; i < last; i++) counts[r] += left_bytes(left, i);
     }
-    const hb_status status = gather(context, counts, left->base);
+    const hb_status status = team_gather(context, counts, left->base);
     hb_release(context, counts);
     return status;
 }
@@ -231,7 +226,7 @@ hb_status hb_team_gather(hb_context *context, hb_status status, size_t n, size_t
     context->apart = 0;
     if (hb_context_ranks(context) == 1) return status;
     HB_TRY(hb_context_settle(context, status));
-    for (size_t k = 0; k < n_left; k++) HB_TRY(gather_blocks(context, n, &left[k]));
+    for (size_t k = 0; k < n_left; k++) HB_TRY(team_gather_blocks(context, n, &left[k]));
     return HB_OK;
 }
 

@@ -1,9 +1,10 @@
-/* The user's own rows: read from a file, checked, and put in an order that is the same for every run.
+/* The user's own rows: read from a file, checked, and put in an order that is the same for every
+ * run.
  *
- * A network that trains on a nan learns nothing and says nothing, so every number is looked at here and
- * the first that is not finite is named. The order of hb_data_split is a shuffle (Fisher and Yates, in
- * Durstenfeld's form): for i = n-1 .. 1 swap places i and floor(U_i (i+1)), U_i draw i of one stream.
- * A number to reproduce: every row is in each place with probability 1/n. */
+ * A network that trains on a nan learns nothing and says nothing, so every number is looked at here
+ * and the first that is not finite is named. The order of hb_data_split is a shuffle (Fisher and
+ * Yates, in Durstenfeld's form): for i = n-1 .. 1 swap places i and floor(U_i (i+1)), U_i draw i of
+ * one stream. A number to reproduce: every row is in each place with probability 1/n. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "random/streams.h"

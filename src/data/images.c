@@ -3,10 +3,10 @@
  *     v = resized byte / 255 in [0, 1]         images_resize.c
  *     v = 1 or 0 by threshold or by a draw     P(1) = v for HB_BINARIZE_STOCHASTIC
  *     x = low + (high - low) v
- * Image i is made from its own bytes and from draws i*size .. i*size+size-1 of one stream, size its number
- * of pixels: the same numbers on any number of threads, and for any limit. The uniform draws are never 0
- * or 1, so that black stays 0 and white stays 1.
- * A number to reproduce: the mean of the 60000 training images of MNIST is 0.1306604762738429. */
+ * Image i is made from its own bytes and from draws i*size .. i*size+size-1 of one stream, size its
+ * number of pixels: the same numbers on any number of threads, and for any limit. The uniform draws
+ * are never 0 or 1, so that black stays 0 and white stays 1. A number to reproduce: the mean of the
+ * 60000 training images of MNIST is 0.1306604762738429. */
 #define SETTINGS hb_images_settings
 #include "base/context.h"
 #include "base/memory.h"
@@ -114,7 +114,7 @@ typedef struct conversion {
     hb_images *out;
 } conversion;
 
-static hb_status binarize(const conversion *c, size_t image, double *scratch, double *pixels)
+static hb_status images_binarize(const conversion *c, size_t image, double *scratch, double *pixels)
 {
     const int random = c->settings->binarize == HB_BINARIZE_STOCHASTIC;
     if (random)
@@ -136,14 +136,15 @@ static hb_status convert_block(void *user, size_t index, int thread)
     for (size_t i = first; i < last; i++) {
         double *pixels = c->out->pixels + i * c->size;
         hb_resizer_apply(c->resizer, c->bytes + i * c->in_size, scratch, pixels);
-        if (c->settings->binarize != HB_BINARIZE_NONE) HB_TRY(binarize(c, i, scratch, pixels));
+        if (c->settings->binarize != HB_BINARIZE_NONE)
+            HB_TRY(images_binarize(c, i, scratch, pixels));
         if (low != 0 || range != 1)
             for (size_t k = 0; k < c->size; k++) pixels[k] = low + range * pixels[k];
     }
     return HB_OK;
 }
 
-static hb_status convert_all(conversion *c)
+static hb_status images_convert_all(conversion *c)
 {
     const size_t line = hb_resizer_scratch(c->resizer);
     c->scratch_size = line > c->size ? line : c->size;
@@ -161,8 +162,8 @@ static hb_status convert_all(conversion *c)
     return status;
 }
 
-static hb_status convert(hb_context *context, const hb_images_settings *settings,
-                         const hb_idx *bytes, hb_images *out)
+static hb_status images_convert(hb_context *context, const hb_images_settings *settings,
+                                const hb_idx *bytes, hb_images *out)
 {
     const int in_height = (int)bytes->shape[1], in_width = (int)bytes->shape[2];
     hb_resizer *resizer;
@@ -175,15 +176,16 @@ static hb_status convert(hb_context *context, const hb_images_settings *settings
                     .in_size = (size_t)in_height * (size_t)in_width,
                     .size = (size_t)out->height * (size_t)out->width,
                     .out = out};
-    const hb_status status = convert_all(&c);
+    const hb_status status = images_convert_all(&c);
     hb_resizer_destroy(resizer);
     return status;
 }
 
 /* ---- the whole ---- */
 
-static hb_status load(hb_context *context, const char *images, const char *labels,
-                      const hb_images_settings *s, const hb_idx *bytes, hb_images *out)
+static hb_status images_convert_file(hb_context *context, const char *images, const char *labels,
+                                     const hb_images_settings *s, const hb_idx *bytes,
+                                     hb_images *out)
 {
     HB_TRY(check_images(context, images, bytes));
     const size_t n = (size_t)bytes->shape[0];
@@ -193,7 +195,7 @@ static hb_status load(hb_context *context, const char *images, const char *label
     out->low = s->low;
     out->high = s->high;
     HB_TRY(read_labels(context, labels, n, out));
-    return convert(context, s, bytes, out);
+    return images_convert(context, s, bytes, out);
 }
 
 hb_status hb_images_load(hb_context *context, const hb_images_settings *settings, hb_part part,
@@ -210,7 +212,7 @@ hb_status hb_images_load(hb_context *context, const hb_images_settings *settings
     hb_idx bytes;
     HB_TRY(hb_images_locate(context, name_or_path, part, images, labels));
     HB_TRY(hb_idx_read(context, images, &bytes));
-    const hb_status status = load(context, images, labels, &s, &bytes, &found);
+    const hb_status status = images_convert_file(context, images, labels, &s, &bytes, &found);
     hb_idx_release(context, &bytes);
     if (status != HB_OK) hb_images_destroy(context, &found);
     HB_SIZED_WRITE(found, size, out);

@@ -1,10 +1,11 @@
 /* A picture of many images side by side.
  *
- * Image (i, j) has its corner at (GAP + i (m h + GAP), GAP + j (m w + GAP)); each of its pixels is an m x m
- * square, m = max(1, round(SEEN / max(h, w))) lowered until the picture fits: 16 x 16 images are drawn 4
- * times as large, 28 x 28 ones twice. The gaps are grey, so that black images have an edge too. A pixel v
- * becomes the byte round(255 min(max(v, 0), 1)), which brings the bytes of an IDX file back.
- * A number to reproduce: 2 x 3 images of 16 x 16 make a picture of 200 by 134 pixels. */
+ * Image (i, j) has its corner at (GAP + i (m h + GAP), GAP + j (m w + GAP)); each of its pixels is
+ * an m x m square, m = max(1, round(SEEN / max(h, w))) lowered until the picture fits: 16 x 16
+ * images are drawn 4 times as large, 28 x 28 ones twice. The gaps are grey, so that black images
+ * have an edge too. A pixel v becomes the byte round(255 min(max(v, 0), 1)), which brings the bytes
+ * of an IDX file back. A number to reproduce: 2 x 3 images of 16 x 16 make a picture of 200 by 134
+ * pixels. */
 #include "base/context.h"
 #include "base/memory.h"
 

@@ -6,7 +6,8 @@
 
 enum { HB_IMAGES_PATH = 4096 };
 
-/* The files behind name_or_path: images[HB_IMAGES_PATH], labels[HB_IMAGES_PATH], "" when there are none. */
+/* The files behind name_or_path: images[HB_IMAGES_PATH], labels[HB_IMAGES_PATH], "" when there are
+ * none. */
 hb_status hb_images_locate(hb_context *context, const char *name_or_path, hb_part part,
                            char *images, char *labels);
 

@@ -1,11 +1,12 @@
 /* Where sets of images are: names, the cache directory, and the files behind a name or a path.
  *
  * A set is four files with fixed names, plain or with .gz after them:
- *     train-images-idx3-ubyte  train-labels-idx1-ubyte  t10k-images-idx3-ubyte  t10k-labels-idx1-ubyte
- * Those of a named set are looked for in CACHE/NAME, then where a system package puts them. A path may be a
- * directory with such files or any file of images; its labels are in the file whose name has "labels" for
- * the last "images" and "idx1" for the last "idx3", if that is there.
- * To reproduce: with XDG_CACHE_HOME=/c, "mnist" is /c/heatball/mnist. */
+ *     train-images-idx3-ubyte  train-labels-idx1-ubyte
+ *     t10k-images-idx3-ubyte   t10k-labels-idx1-ubyte
+ * Those of a named set are looked for in CACHE/NAME, then where a system package puts them. A path
+ * may be a directory with such files or any file of images; its labels are in the file whose name
+ * has "labels" for the last "images" and "idx1" for the last "idx3", if that is there. To
+ * reproduce: with XDG_CACHE_HOME=/c, "mnist" is /c/heatball/mnist. */
 #include "base/context.h"
 #include "data/images_parts.h"
 
@@ -58,8 +59,8 @@ const char *hb_images_describe(const char *name)
 
 /* ---- directories ---- */
 
-static hb_status join(hb_context *context, size_t size, char *out, const char *directory,
-                      const char *name, const char *end)
+static hb_status images_join_path(hb_context *context, size_t size, char *out,
+                                  const char *directory, const char *name, const char *end)
 {
     const int n = snprintf(out, size, "%s/%s%s", directory, name, end);
     HB_CHECK(context, n >= 0 && (size_t)n < size, HB_ERROR_PATH,
@@ -71,10 +72,11 @@ static hb_status join(hb_context *context, size_t size, char *out, const char *d
 static hb_status find_home(hb_context *context, const image_set *set, size_t size, char *path)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (cache && cache[0] == '/') return join(context, size, path, cache, "heatball/", set->name);
+    if (cache && cache[0] == '/')
+        return images_join_path(context, size, path, cache, "heatball/", set->name);
     HB_CHECK(context, home && home[0], HB_ERROR_PATH,
              "there is no cache directory: set HOME, or XDG_CACHE_HOME to an absolute path");
-    return join(context, size, path, home, ".cache/heatball/", set->name);
+    return images_join_path(context, size, path, home, ".cache/heatball/", set->name);
 }
 
 /* The file of this name in directory, plain or compressed; "" when there is neither. */
@@ -82,7 +84,7 @@ static hb_status find_file(hb_context *context, const char *directory, const cha
 {
     static const char *const ends[] = {"", ".gz"};
     for (int i = 0; i < 2; i++) {
-        HB_TRY(join(context, HB_IMAGES_PATH, path, directory, name, ends[i]));
+        HB_TRY(images_join_path(context, HB_IMAGES_PATH, path, directory, name, ends[i]));
         if (access(path, F_OK) == 0) return HB_OK;
     }
     path[0] = 0;

@@ -3,13 +3,14 @@
  * Along one axis, n pixels become N. Pixel y of the file covers [y, y+1), pixel i of the result
  * [i n/N, (i+1) n/N).
  *     area       the mean over that interval: weight |[i n, (i+1) n) with [y N, (y+1) N)| / n
- *     bilinear   linear between the centres of the two pixels around the centre (i+1/2) n/N - 1/2, the first
- *                and last pixel going on beyond the edge
- * All weights are whole numbers over D = n (area) or D = 2N (bilinear), and both axes together give
+ *     bilinear   linear between the centres of the two pixels around (i+1/2) n/N - 1/2, the first
+ *                and last pixel continued beyond the edge
+ * All weights are integers over D = n (area) or D = 2N (bilinear), and both axes together give
  *     v = sum_y sum_x a_y b_x byte / (255 D_y D_x) :
- * whole numbers below 2^53 until the one division, so that v is rounded once, a white image is exactly 1,
- * and any program that computes the same formula agrees to the last bit or two. At n = N both are
- * byte/255. A number to reproduce: at 28 -> 16, area weights of pixel 0 are 16/28, 12/28. */
+ * integers below 2^53 until the one division, so that v is rounded once, a white image is
+ * exactly 1, and any program that computes the same formula agrees to the last bit or two. At n = N
+ * both are byte/255. A number to reproduce: at 28 -> 16, area weights of pixel 0 are 16/28,
+ * 12/28. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "data/images_parts.h"
@@ -17,7 +18,7 @@
 /* The pixels of the file that one pixel of the result takes: first .. first+count-1. */
 typedef struct taps {
     int first, count;
-    const double *weight; /* whole numbers; their sum is the denominator */
+    const double *weight; /* integers; their sum is the denominator */
 } taps;
 
 typedef struct axis {

@@ -1,8 +1,8 @@
 /* Gaussian mixtures: sum_k w_k N(m_k, C_k), made from arrays, and their closed forms.
  *
- * Each C_k is diagonalised once (LAPACK dsyev), C_k = sum_r lambda_r a_r a_r^T. Then everything that OU
- * and VE do to it is a change of the lambda_r, and density, score and draws at any tau need no further
- * linear algebra. The whole has
+ * Each C_k is diagonalised once (LAPACK dsyev), C_k = sum_r lambda_r a_r a_r^T. Then everything
+ * that OU and VE do to it is a change of the lambda_r, and density, score and draws at any tau need
+ * no further linear algebra. The whole has
  *     mean  m = sum_k w_k m_k,      covariance  sum_k w_k (C_k + (m_k - m)(m_k - m)^T).
  * A number to reproduce: half N(-1, 0.25) and half N(1, 0.25) have variance 1.25. */
 #include "data/mixture.h"

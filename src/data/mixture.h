@@ -30,15 +30,15 @@ typedef struct hb_transition {
 /* HB_ERROR_ARGUMENT for another process than OU and VE, and for tau < 0 or not finite. */
 hb_status hb_transition_of(hb_context *context, hb_process process, double tau, hb_transition *out);
 
-/* Draws as hb_mixture_sample_at; different uses of one seed are independent, so that a judge does not meet
- * the rows that a model was trained on. */
+/* Draws as hb_mixture_sample_at; different uses of one seed are independent, so that metrics do
+ * not meet the rows that a model was trained on. */
 enum { HB_DRAW_DATA, HB_DRAW_JUDGE };
 hb_status hb_mixture_draw(hb_context *context, const hb_mixture *mixture, int use,
                           hb_process process, double tau, uint64_t seed, uint64_t first, size_t n,
                           double *x, int *component);
 
-/* The component[n] that most likely made each row of x[n][dim], and the square of the distance to its
- * mean in its standard deviations, squares[n]; infinite for a row that is not finite. */
+/* The component[n] that most likely made each row of x[n][dim], and the square of the distance to
+ * its mean in its standard deviations, squares[n]; infinite for a row that is not finite. */
 hb_status hb_mixture_nearest(hb_context *context, const hb_mixture *mixture, size_t n,
                              const double *x, size_t *component, double *squares);
 

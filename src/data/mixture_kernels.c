@@ -1,13 +1,14 @@
-/* ln u and grad ln u of a Gaussian mixture at LANES points at a time; compiled once per instruction set.
+/* ln u and grad ln u of a Gaussian mixture at LANES points at a time; compiled once per instruction
+ * set.
  *
  * With y_k = A_k (x - m_k) and e_k = c_k - |y_k|^2/2:
  *     ln u = M + ln sum_k exp(e_k - M),  M = max_k e_k,
  *     grad ln u = -sum_k p_k A_k^T y_k,  p_k = exp(e_k - M)/sum.
- * A first pass keeps all e_k (they fit in the first cache for hundreds of components) and finds M; a
- * second one takes the exponentials. Terms below e^-60 of the largest count as 0, lane by lane, so that
- * components that are far from all lanes are passed over without a change of a bit. The plane has loops
- * of its own, in registers.
- * A number to reproduce: N(0, 1) at x = 2 has ln u = -2.9189385332046727, gradient -2. */
+ * A first pass keeps all e_k (they fit in the first cache for hundreds of components) and finds M;
+ * a second one takes the exponentials. Terms below e^-60 of the largest count as 0, lane by lane,
+ * so that components that are far from all lanes are passed over without a change of a bit. The
+ * plane has loops of its own, in registers. A number to reproduce: N(0, 1) at x = 2 has ln u =
+ * -2.9189385332046727, gradient -2. */
 #include "data/mixture_kernels.h"
 #include "random/vector.h"
 
@@ -95,7 +96,7 @@ static void general(const hb_packed_mixture *mixture, size_t n, const double *x,
     vd_store(sum, total);
 }
 
-/* ---- the plane: a component is c, m_1, m_2, A_11, A_12, A_21, A_22 ---- */
+/* ---- two dimensions: a component is c, m_1, m_2, A_11, A_12, A_21, A_22 ---- */
 
 typedef struct planar_deviation {
     vd y1, y2;

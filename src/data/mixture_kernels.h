@@ -24,8 +24,8 @@ static inline size_t hb_mixture_scratch(size_t dim, size_t count)
     return HB_MIXTURE_LANES * (count + 2 * dim);
 }
 
-/* At n points, n a multiple of HB_MIXTURE_LANES, in columns x (dim, n): ln u = largest[n] + ln sum[n];
- * gradient (dim, n), not computed when NULL. */
+/* At n points, n a multiple of HB_MIXTURE_LANES, in columns x (dim, n): ln u = largest[n] + ln
+ * sum[n]; gradient (dim, n), not computed when NULL. */
 typedef void (*hb_mixture_kernel)(const hb_packed_mixture *mixture, size_t n, const double *x,
                                   double *scratch, double *largest, double *sum, double *gradient);
 

@@ -1,8 +1,9 @@
 /* The component of a mixture that most likely made each row.
  *
- * It is the k with the largest ln w_k - ln det(C_k)/2 - |y_k|^2/2, where y_k are the deviations of x from
- * m_k along the axes of C_k, in units of their standard deviations. The first two terms are made once.
- * A number to reproduce: half N(-1, 1) and half N(1, 1): rows below 0 come from the first. */
+ * It is the k with the largest ln w_k - ln det(C_k)/2 - |y_k|^2/2, where y_k are the deviations of
+ * x from m_k along the axes of C_k, in units of their standard deviations. The first two terms are
+ * made once. A number to reproduce: half N(-1, 1) and half N(1, 1): rows below 0 come from the
+ * first. */
 #include "base/context.h"
 #include "base/parallel.h"
 #include "data/mixture.h"

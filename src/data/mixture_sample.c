@@ -2,9 +2,10 @@
  *
  * Draw i takes the component k with cumulative[k-1] < U <= cumulative[k] and
  *     x = a m_k + sum_r sqrt(a^2 lambda_r + b) z_r axis_r
- * with z_r the normals i d .. i d + d-1 of one stream and U number i of another: a function of (seed, i),
- * whatever the threads. By the rule of variances this is exactly the law at tau, without a path.
- * A number to reproduce: half N(-1, 0.25) and half N(1, 0.25): variance 1.25, 4th moment 2.6875. */
+ * with z_r the normals i d .. i d + d-1 of one stream and U number i of another: a function of
+ * (seed, i), whatever the threads. By the rule of variances this is exactly the distribution at
+ * tau, without a path. A number to reproduce: half N(-1, 0.25) and half N(1, 0.25): variance 1.25,
+ * 4th moment 2.6875. */
 #include "base/context.h"
 #include "base/parallel.h"
 #include "data/mixture.h"
@@ -29,7 +30,7 @@ typedef struct draw_run {
     double *scratch; // (threads, rows, 1 + dim)
 } draw_run;
 
-static void place(const draw_run *run, size_t k, const double *z, double *x)
+static void mixture_place(const draw_run *run, size_t k, const double *z, double *x)
 {
     const hb_mixture *mixture = run->mixture;
     const size_t d = (size_t)mixture->dim;
@@ -54,7 +55,7 @@ static hb_status draw_rows(void *user, size_t index, int thread)
     hb_fill_normal(run->kernels, run->seed, run->stream | NORMALS, row * d, count * d, z);
     for (size_t i = 0; i < count; i++) {
         const size_t k = hb_random_choose(run->mixture->count, run->mixture->cumulative, choice[i]);
-        place(run, k, z + i * d, run->x + (start + i) * d);
+        mixture_place(run, k, z + i * d, run->x + (start + i) * d);
         if (run->component) run->component[start + i] = (int)k;
     }
     return HB_OK;

@@ -3,9 +3,9 @@
  * A component N(m, C) becomes N(a m, a^2 C + b I), with a = e^-tau, b = 1 - e^-2tau (OU) or a = 1,
  * b = 2 tau (VE). In the axes of C that is diagonal, so
  *     A_k = diag(1/sqrt(a^2 lambda_r + b)) axes,    c_k = ln w_k - (d ln 2 pi + sum_r ln(..))/2
- * are made once per call and the kernels (mixture_kernels.c) do the rest. Points go in blocks of BLOCK
- * columns, one task each, so that threads change no bit.
- * A number to reproduce: N(0, 1) stays N(0, 1) under OU; at x = 2 ln u = -2.9189385332046727. */
+ * are made once per call and the kernels (mixture_kernels.c) do the rest. Points go in blocks of
+ * BLOCK columns, one task each, so that threads change no bit. A number to reproduce: N(0, 1) stays
+ * N(0, 1) under OU; at x = 2 ln u = -2.9189385332046727. */
 #include "base/context.h"
 #include "base/parallel.h"
 #include "data/mixture.h"
@@ -14,6 +14,7 @@
 #include <math.h>
 
 enum { BLOCK = 512, SMALL_BLOCK_DOUBLES = 32768 };
+enum { EACH_ROWS = 512 }; /* of a task */
 static const double FARTHEST = 1e100;
 
 typedef struct score_run {
@@ -27,7 +28,7 @@ typedef struct score_run {
     size_t scratch_size;
 } score_run;
 
-static void pack(const hb_mixture *mixture, const hb_transition *t, double *components)
+static void mixture_pack(const hb_mixture *mixture, const hb_transition *t, double *components)
 {
     const size_t d = (size_t)mixture->dim;
     for (size_t k = 0; k < mixture->count; k++) {
@@ -44,7 +45,8 @@ static void pack(const hb_mixture *mixture, const hb_transition *t, double *comp
 }
 
 /* Columns from rows; the places beyond count repeat the last point. */
-static hb_status take_columns(const score_run *run, size_t first, size_t count, double *columns)
+static hb_status mixture_take_columns(const score_run *run, size_t first, size_t count,
+                                      double *columns)
 {
     const size_t d = run->packed.dim;
     for (size_t i = 0; i < run->block; i++) {
@@ -68,7 +70,7 @@ static hb_status score_block(void *user, size_t index, int thread)
     double *columns = run->scratch + (size_t)thread * run->scratch_size; // (d, block)
     double *gradient = columns + d * block;                              // (d, block)
     double *largest = gradient + d * block, *sum = largest + block, *scratch = sum + block;
-    HB_TRY(take_columns(run, first, count, columns));
+    HB_TRY(mixture_take_columns(run, first, count, columns));
     run->kernel(&run->packed, block, columns, scratch, largest, sum, run->score ? gradient : NULL);
     for (size_t i = 0; run->log_density && i < count; i++)
         run->log_density[first + i] = largest[i] + log(sum[i]);
@@ -112,10 +114,56 @@ hb_status hb_mixture_score(hb_context *context, const hb_mixture *mixture, hb_pr
     double *components;
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(components, count * hb_packed_size(d)),
                         HB_ARRAY(run.scratch, threads * run.scratch_size)));
-    pack(mixture, &transition, components);
+    mixture_pack(mixture, &transition, components);
     run.packed = (hb_packed_mixture){.dim = d, .count = count, .components = components};
     const hb_status status =
         hb_parallel_for(context, "mixture", (n + block - 1) / block, score_block, &run);
     hb_workspace_destroy(&work);
     return status;
+}
+
+/* ---- a tau for each point ---- */
+
+/* Neighbours with the same tau are one call of hb_mixture_score, whose value at a point does not
+ * depend on the other points: the results are those of one call for each tau. */
+typedef struct each_run {
+    hb_context *context;
+    const hb_mixture *mixture;
+    hb_process process;
+    size_t n;
+    const double *x, *tau;       // (n, dim), (n)
+    double *log_density, *score; // (n), (n, dim), or NULL
+} each_run;
+
+static hb_status score_rows(void *user, size_t index, int thread)
+{
+    const each_run *run = user;
+    const size_t d = (size_t)run->mixture->dim;
+    const size_t left = run->n - index * EACH_ROWS,
+                 last = index * EACH_ROWS + (left < EACH_ROWS ? left : EACH_ROWS);
+    hb_context alone = hb_context_child(run->context, 1);
+    (void)thread;
+    for (size_t i = index * EACH_ROWS, n; i < last; i += n) {
+        for (n = 1; i + n < last && run->tau[i + n] == run->tau[i];) n++;
+        const hb_status status = hb_mixture_score(
+            &alone, run->mixture, run->process, n, run->x + i * d, run->tau[i],
+            run->log_density ? run->log_density + i : NULL, run->score ? run->score + i * d : NULL);
+        HB_TRY(hb_context_adopt(run->context, &alone, status));
+    }
+    return HB_OK;
+}
+
+hb_status hb_mixture_score_each(hb_context *context, const hb_mixture *mixture, hb_process process,
+                                size_t n, const double *x, const double *tau, double *log_density,
+                                double *score)
+{
+    HB_CHECK(context, mixture && ((x && tau) || n == 0), HB_ERROR_ARGUMENT,
+             "mixture, x or tau is NULL");
+    const size_t d = (size_t)mixture->dim;
+    for (size_t i = 0; i < n * d; i++)
+        HB_CHECK(context, fabs(x[i]) < FARTHEST, HB_ERROR_ARGUMENT,
+                 "coordinate %zu of point %zu is %g; it must be below 1e100 in size", i % d + 1,
+                 i / d + 1, x[i]);
+    each_run run = {context, mixture, process, n, x, tau, log_density, score};
+    return hb_parallel_for(context, "mixture", (n + EACH_ROWS - 1) / EACH_ROWS, score_rows, &run);
 }

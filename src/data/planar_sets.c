@@ -1,19 +1,19 @@
 /* The eight planar sets of the 2-D study, each a Gaussian mixture.
  *
  * Three are mixtures by name, given by weight, mean, deviations along two axes and the angle of the
- * first. The others live near curves; components stand along the curve at equal distances h, round with
- * deviation s. A row of Gaussians of equal weight sums to a constant times
+ * first. The others live near curves; components stand along the curve at equal distances h, round
+ * with deviation s. A row of Gaussians of equal weight sums to a constant times
  *     1 + 2 exp(-2 pi^2 s^2/h^2) cos(2 pi x/h) + ...,
- * so s/h >= 0.73 keeps the ripple along the curve below 6e-5. Across the curve the law is that of the
- * curve plus noise N(0, s^2 I).
+ * so s/h >= 0.73 keeps the ripple along the curve below 6e-5. Across the curve the distribution is
+ * that of the curve plus noise N(0, s^2 I).
  *     ring         radius 2.5; the distance from the centre has deviation 0.12
  *     double_ring  radii 1.5 and 3, half of the mass each
  *     two_moon     half circles of radius 2, moved by (2, -1) against each other, around the origin
  *     two_spiral   r = theta/pi for theta from pi/2 to 7 pi/2, and the same turned by pi
- *     pinwheel     five Gaussians bent by a swirl (M. Johnson et al., Composing graphical models with
- *                  neural networks, 2016): (rho, t) ~ N((1, 0), diag(0.3^2, 0.1^2)) goes to 2 R(phi)(rho, t)
- *                  with phi = 2 pi k/5 + e^rho/4. N(1, 0.3^2) is cut into pieces of deviation 0.06, and on
- *                  each piece the map is replaced by its linearisation.
+ *     pinwheel     five Gaussians bent by a swirl (M. Johnson et al., Composing graphical models
+ *                  with neural networks, 2016): (rho, t) ~ N((1, 0), diag(0.3^2, 0.1^2)) goes to
+ *                  2 R(phi)(rho, t), phi = 2 pi k/5 + e^rho/4. N(1, 0.3^2) is cut into pieces of
+ *                  standard deviation 0.06, on each of which the map is linearised
  * A number to reproduce: the ring has covariance (2.5^2/2 + 0.12^2) I = 3.1394 I. */
 #include "base/context.h"
 #include "data/mixture.h"
@@ -31,8 +31,8 @@ typedef struct planar_set {
     int mode_of[MOST];
 } planar_set;
 
-static void add(planar_set *set, int mode, double weight, double x, double y, double xx, double xy,
-                double yy)
+static void planar_add(planar_set *set, int mode, double weight, double x, double y, double xx,
+                       double xy, double yy)
 {
     const size_t k = set->count++;
     set->weight[k] = weight;
@@ -51,14 +51,14 @@ typedef struct blob {
     double weight, x, y, first, second, angle; /* deviations; angle of the first axis in degrees */
 } blob;
 
-static void add_blobs(planar_set *set, size_t n, const blob *blobs)
+static void planar_add_blobs(planar_set *set, size_t n, const blob *blobs)
 {
     for (size_t k = 0; k < n; k++) {
         const blob *b = &blobs[k];
         const double c = cos(b->angle * M_PI / 180), s = sin(b->angle * M_PI / 180);
         const double u = b->first * b->first, v = b->second * b->second;
-        add(set, (int)k, b->weight, b->x, b->y, u * c * c + v * s * s, (u - v) * c * s,
-            u * s * s + v * c * c);
+        planar_add(set, (int)k, b->weight, b->x, b->y, u * c * c + v * s * s, (u - v) * c * s,
+                   u * s * s + v * c * c);
     }
 }
 
@@ -68,7 +68,7 @@ static void asymmetric_gmm(planar_set *set)
                                  {0.3, 1.8, 1.0, 0.4, 0.4, 0},
                                  {0.2, -1.2, 2.0, 0.6, 0.25, -40},
                                  {0.1, 2.0, -2.0, 0.25, 0.25, 0}};
-    add_blobs(set, sizeof blobs / sizeof *blobs, blobs);
+    planar_add_blobs(set, sizeof blobs / sizeof *blobs, blobs);
 }
 
 static void sparse_dense_gmm(planar_set *set)
@@ -78,7 +78,7 @@ static void sparse_dense_gmm(planar_set *set)
                                  {0.10, 2.2, 1.6, 0.6, 0.6, 0},
                                  {0.10, -2.2, -2.0, 0.6, 0.6, 0},
                                  {0.10, -0.4, 2.6, 0.4, 0.4, 0}};
-    add_blobs(set, sizeof blobs / sizeof *blobs, blobs);
+    planar_add_blobs(set, sizeof blobs / sizeof *blobs, blobs);
 }
 
 static void elongated_gmm(planar_set *set)
@@ -86,37 +86,38 @@ static void elongated_gmm(planar_set *set)
     static const blob blobs[] = {{1, -1.0, 1.5, 1.0, 0.125, 30},
                                  {1, 0.6, -0.1, 1.0, 0.125, 30},
                                  {1, 1.0, -2.0, 1.0, 0.125, -30}};
-    add_blobs(set, sizeof blobs / sizeof *blobs, blobs);
+    planar_add_blobs(set, sizeof blobs / sizeof *blobs, blobs);
 }
 
 /* ---- curves ---- */
 
-/* n round components at equal distances on an arc of angles from .. to, of total weight `weight`. */
-static void add_arc(planar_set *set, int mode, double weight, double x, double y, double radius,
-                    double from, double to, int n, double sd)
+/* n round components at equal distances on an arc of angles from .. to, of total weight
+ * `weight`. */
+static void planar_add_arc(planar_set *set, int mode, double weight, double x, double y,
+                           double radius, double from, double to, int n, double sd)
 {
     for (int i = 0; i < n; i++) {
         const double angle = from + (to - from) * (i + 0.5) / n;
-        add(set, mode, weight / n, x + radius * cos(angle), y + radius * sin(angle), sd * sd, 0,
-            sd * sd);
+        planar_add(set, mode, weight / n, x + radius * cos(angle), y + radius * sin(angle), sd * sd,
+                   0, sd * sd);
     }
 }
 
 static void ring(planar_set *set)
 {
-    add_arc(set, 0, 1, 0, 0, 2.5, 0, 2 * M_PI, 96, 0.12);
+    planar_add_arc(set, 0, 1, 0, 0, 2.5, 0, 2 * M_PI, 96, 0.12);
 }
 
 static void double_ring(planar_set *set)
 {
-    add_arc(set, 0, 0.5, 0, 0, 1.5, 0, 2 * M_PI, 60, 0.12);
-    add_arc(set, 1, 0.5, 0, 0, 3.0, 0, 2 * M_PI, 120, 0.12);
+    planar_add_arc(set, 0, 0.5, 0, 0, 1.5, 0, 2 * M_PI, 60, 0.12);
+    planar_add_arc(set, 1, 0.5, 0, 0, 3.0, 0, 2 * M_PI, 120, 0.12);
 }
 
 static void two_moon(planar_set *set)
 {
-    add_arc(set, 0, 0.5, -1, -0.5, 2, 0, M_PI, 40, 0.12);
-    add_arc(set, 1, 0.5, 1, 0.5, 2, M_PI, 2 * M_PI, 40, 0.12);
+    planar_add_arc(set, 0, 0.5, -1, -0.5, 2, 0, M_PI, 40, 0.12);
+    planar_add_arc(set, 1, 0.5, 1, 0.5, 2, M_PI, 2 * M_PI, 40, 0.12);
 }
 
 /* Length of r = theta from 0 to theta, and the theta of a length by Newton's method. */
@@ -140,7 +141,7 @@ static void two_spiral(planar_set *set)
         for (int i = 0; i < PER_ARM; i++) {
             const double theta = spiral_angle(from + (to - from) * (i + 0.5) / PER_ARM);
             const double radius = theta / M_PI, angle = theta + arm * M_PI;
-            add(set, arm, 1, radius * cos(angle), radius * sin(angle), sd * sd, 0, sd * sd);
+            planar_add(set, arm, 1, radius * cos(angle), radius * sin(angle), sd * sd, 0, sd * sd);
         }
 }
 
@@ -156,10 +157,10 @@ static void pinwheel(planar_set *set)
             const double along[2] = {scale * (c - rho * turn * s), scale * (s + rho * turn * c)};
             const double side[2] = {-scale * s, scale * c};
             const double u = piece * piece, v = across * across;
-            add(set, arm, exp(-0.5 * (rho - 1) * (rho - 1) / spread), scale * rho * c,
-                scale * rho * s, u * along[0] * along[0] + v * side[0] * side[0],
-                u * along[0] * along[1] + v * side[0] * side[1],
-                u * along[1] * along[1] + v * side[1] * side[1]);
+            planar_add(set, arm, exp(-0.5 * (rho - 1) * (rho - 1) / spread), scale * rho * c,
+                       scale * rho * s, u * along[0] * along[0] + v * side[0] * side[0],
+                       u * along[0] * along[1] + v * side[0] * side[1],
+                       u * along[1] * along[1] + v * side[1] * side[1]);
         }
 }
 

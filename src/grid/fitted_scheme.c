@@ -197,7 +197,7 @@ static hb_status fitted_coefficients(hb_fitted *s, double tau)
     memset(s->drain, 0, s->mesh->size * sizeof *s->drain);
     for (int a = 0; a < s->mesh->dim; a++) {
         fitted_job job = {.fitted = s, .axis = a, .tau = tau};
-        HB_TRY(hb_crew_run(s->crew, hb_mesh_strands(s->mesh, a), fitted_strand_task, &job));
+        HB_TRY(hb_thread_pool_run(s->pool, hb_mesh_strands(s->mesh, a), fitted_strand_task, &job));
     }
     return HB_OK;
 }
@@ -213,7 +213,7 @@ hb_status hb_fitted_update(hb_fitted *s, double tau)
 }
 
 hb_status hb_fitted_create(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
-                           hb_crew *crew, int breaks, hb_fitted *out)
+                           hb_thread_pool *pool, int breaks, hb_fitted *out)
 {
     const size_t batch = 2 * EDGE_BATCH * (size_t)mesh->dim;
     const size_t values = 2 * EDGE_BATCH * (size_t)hb_problem_facts(problem)->n_breaks + 1;
@@ -222,7 +222,7 @@ hb_status hb_fitted_create(hb_context *context, const hb_problem *problem, const
     *out = (hb_fitted){.context = context,
                        .problem = problem,
                        .mesh = mesh,
-                       .crew = crew,
+                       .pool = pool,
                        .breaks = breaks,
                        .tau = NAN};
     for (int a = 0; a < mesh->dim; a++) {
@@ -232,7 +232,7 @@ hb_status hb_fitted_create(hb_context *context, const hb_problem *problem, const
     HB_TRY(hb_workspace_carve(context, n, arrays, &out->work));
     memset(out->work.memory, 0, out->work.size);
     return HB_WORKSPACE_EACH(
-        context, &out->scratch_work, out->scratch, (size_t)hb_crew_threads(crew),
+        context, &out->scratch_work, out->scratch, (size_t)hb_thread_pool_threads(pool),
         HB_MEMBER(hb_fitted_scratch, points, batch), HB_MEMBER(hb_fitted_scratch, drift, batch),
         HB_MEMBER(hb_fitted_scratch, arguments, breaks ? values : 0));
 }
@@ -347,17 +347,17 @@ static hb_status fitted_rate(hb_scheme *s, double tau, const double *v, double *
         *finite = hb_scheme_all_finite(s->mesh.size, rate);
         return HB_OK;
     }
-    for (int t = 0; t < hb_crew_threads(s->crew); t++) s->scratch[t].finite = 1;
-    HB_TRY(hb_crew_run(s->crew, hb_scheme_blocks(&s->mesh), fitted_rate_task, &job));
+    for (int t = 0; t < hb_thread_pool_threads(s->pool); t++) s->scratch[t].finite = 1;
+    HB_TRY(hb_thread_pool_run(s->pool, hb_scheme_blocks(&s->mesh), fitted_rate_task, &job));
     *finite = 1;
-    for (int t = 0; t < hb_crew_threads(s->crew); t++) *finite &= s->scratch[t].finite;
+    for (int t = 0; t < hb_thread_pool_threads(s->pool); t++) *finite &= s->scratch[t].finite;
     return HB_OK;
 }
 
 static hb_status fitted_create(hb_scheme *s, int breaks)
 {
     HB_TRY(hb_allocate(s->context, 1, sizeof(hb_fitted), &s->own));
-    return hb_fitted_create(s->context, s->problem, &s->mesh, s->crew, breaks, s->own);
+    return hb_fitted_create(s->context, s->problem, &s->mesh, s->pool, breaks, s->own);
 }
 
 static void fitted_destroy(hb_scheme *s)

@@ -3,8 +3,8 @@
 #ifndef HB_GRID_FITTED_SCHEME_H
 #define HB_GRID_FITTED_SCHEME_H
 
-#include "base/crew.h"
 #include "base/memory.h"
+#include "base/thread_pool.h"
 #include "grid/grid_mesh.h"
 
 #include <heatball/problem.h>
@@ -15,9 +15,9 @@ typedef struct hb_fitted {
     hb_context *context;
     const hb_problem *problem;
     const hb_mesh *mesh;
-    hb_crew *crew; /* shares a pass; NULL: the calling thread does all */
-    int breaks;    /* 1: edges that a break of the drift cuts take the mean of F from many points */
-    double tau;    /* of the coefficients; NaN: none yet */
+    hb_thread_pool *pool; /* shares a pass; NULL: the calling thread does all */
+    int breaks; /* 1: edges that a break of the drift cuts take the mean of F from many points */
+    double tau; /* of the coefficients; NaN: none yet */
     /* over the nodes; of an edge: at its lower node, and 0 where there is none */
     double *gain_up[3];         // (size) B(z)/h^2, twice at a lower boundary
     double *gain_down[3];       // (size) B(-z)/h^2, twice at an upper boundary
@@ -26,9 +26,9 @@ typedef struct hb_fitted {
     hb_workspace work, scratch_work;
 } hb_fitted;
 
-/* Problem, mesh and crew must live as long. To be destroyed after a failure too. */
+/* Problem, mesh and pool must live as long. To be destroyed after a failure too. */
 hb_status hb_fitted_create(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
-                           hb_crew *crew, int breaks, hb_fitted *out);
+                           hb_thread_pool *pool, int breaks, hb_fitted *out);
 void hb_fitted_destroy(hb_fitted *fitted);
 hb_status hb_fitted_update(hb_fitted *fitted, double tau); /* the coefficients at tau */
 

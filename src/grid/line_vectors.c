@@ -29,12 +29,12 @@ static const double PEAK = 100; /* times the norm that a single entry may have *
 /* SUNDIALS's own content, and behind it what it does not know. */
 typedef struct content {
     struct _N_VectorContent_Serial serial;
-    hb_crew *crew;
+    hb_thread_pool *pool;
 } content;
 
-static hb_crew *vector_crew(N_Vector x)
+static hb_thread_pool *vector_pool(N_Vector x)
 {
-    return ((content *)x->content)->crew;
+    return ((content *)x->content)->pool;
 }
 
 /* ---- blocks ---- */
@@ -58,7 +58,7 @@ void hb_grid_vector_map(N_Vector x, hb_vector_map map, void *user)
 {
     const size_t size = (size_t)NV_LENGTH_S(x), most = (size_t)BLOCK * TOGETHER;
     block_job job = {map, user, size};
-    hb_crew_run(vector_crew(x), (size + most - 1) / most, vector_block_task, &job);
+    hb_thread_pool_run(vector_pool(x), (size + most - 1) / most, vector_block_task, &job);
 }
 
 /* ---- operations ---- */
@@ -172,7 +172,7 @@ static double vector_weighted_norm(N_Vector x, N_Vector w)
     for (; job.offset < blocks; job.offset += WAVE) {
         const size_t wave = blocks - job.offset < WAVE ? blocks - job.offset : WAVE;
         const size_t tasks = (wave + TOGETHER - 1) / TOGETHER;
-        hb_crew_run(vector_crew(x), tasks, vector_norm_task, &job);
+        hb_thread_pool_run(vector_pool(x), tasks, vector_norm_task, &job);
         for (size_t i = 0; i < wave; i++) total += sums[i];
         for (size_t i = 0; i < wave; i++) peak = larger(most[i], peak);
     }
@@ -209,11 +209,11 @@ static int vector_scale_add_multi(int count, double *factors, N_Vector x, N_Vect
 
 static N_Vector vector_clone(N_Vector x)
 {
-    return hb_grid_vector_create(vector_crew(x), (size_t)NV_LENGTH_S(x), x->sunctx);
+    return hb_grid_vector_create(vector_pool(x), (size_t)NV_LENGTH_S(x), x->sunctx);
 }
 
 /* SUNDIALS frees the content, with free. */
-N_Vector hb_grid_vector_create(hb_crew *crew, size_t size, SUNContext sun)
+N_Vector hb_grid_vector_create(hb_thread_pool *pool, size_t size, SUNContext sun)
 {
     N_Vector vector = N_VNew_Serial((sunindextype)size, sun);
     if (!vector) return NULL;
@@ -222,7 +222,7 @@ N_Vector hb_grid_vector_create(hb_crew *crew, size_t size, SUNContext sun)
         N_VDestroy(vector);
         return NULL;
     }
-    larger->crew = crew;
+    larger->pool = pool;
     vector->content = larger;
     vector->ops->nvclone = vector_clone;
     vector->ops->nvlinearsum = vector_linear_sum;

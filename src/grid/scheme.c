@@ -122,9 +122,9 @@ static hb_status scheme_allocate(hb_scheme *s, int breaks)
     }
     HB_TRY(hb_workspace_carve(s->context, n, arrays, &s->work));
     memset(s->work.memory, 0, s->work.size);
-    if (threads > 1) HB_TRY(hb_crew_create(s->context, threads, &s->crew));
+    if (threads > 1) HB_TRY(hb_thread_pool_create(s->context, threads, &s->pool));
     HB_TRY(HB_WORKSPACE_EACH(s->context, &s->scratch_work, s->scratch,
-                             (size_t)hb_crew_threads(s->crew),
+                             (size_t)hb_thread_pool_threads(s->pool),
                              HB_MEMBER(hb_scheme_scratch, down, each.nodes),
                              HB_MEMBER(hb_scheme_scratch, block, each.nodes),
                              HB_MEMBER(hb_scheme_scratch, lines, each.entries),
@@ -158,7 +158,7 @@ void hb_scheme_destroy(hb_scheme *s)
 {
     if (!s) return;
     s->ops->destroy(s);
-    hb_crew_destroy(s->crew);
+    hb_thread_pool_destroy(s->pool);
     hb_workspace_destroy(&s->work);
     hb_workspace_destroy(&s->scratch_work);
     hb_release(s->context, s);
@@ -169,9 +169,9 @@ const hb_mesh *hb_scheme_mesh(const hb_scheme *s)
     return &s->mesh;
 }
 
-hb_crew *hb_scheme_crew(hb_scheme *s)
+hb_thread_pool *hb_scheme_pool(hb_scheme *s)
 {
-    return s->crew;
+    return s->pool;
 }
 
 /* ---- the rate ---- */

@@ -2,7 +2,7 @@
 #ifndef HB_GRID_SCHEME_H
 #define HB_GRID_SCHEME_H
 
-#include "base/crew.h"
+#include "base/thread_pool.h"
 #include "grid/grid_mesh.h"
 
 #include <heatball/problem.h>
@@ -18,7 +18,7 @@ hb_status hb_scheme_create(hb_context *context, const hb_problem *problem, const
 void hb_scheme_destroy(hb_scheme *scheme);
 const hb_mesh *hb_scheme_mesh(const hb_scheme *scheme);
 /* Who shares a pass; NULL: the calling thread does all. */
-hb_crew *hb_scheme_crew(hb_scheme *scheme);
+hb_thread_pool *hb_scheme_pool(hb_scheme *scheme);
 /* Changes initial v[size] at *tau to data that the scheme can start from. */
 void hb_scheme_adapt_start(const hb_scheme *scheme, double *v, double *tau);
 /* rate[size] = dv/dtau at v[size]; *finite is 0 when a rate left the range of double. */

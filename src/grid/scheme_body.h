@@ -4,8 +4,8 @@
 #define HB_GRID_SCHEME_BODY_H
 
 #include "base/context.h"
-#include "base/crew.h"
 #include "base/memory.h"
+#include "base/thread_pool.h"
 #include "grid/krylov_solver.h"
 #include "grid/scheme.h"
 #include "grid/scheme_kernels.h"
@@ -38,7 +38,7 @@ struct hb_scheme {
     const hb_scheme_ops *ops;
     void *own;
     hb_context *context;
-    hb_crew *crew; /* shares a pass; NULL: the calling thread does all */
+    hb_thread_pool *pool; /* shares a pass; NULL: the calling thread does all */
     const hb_problem *problem;
     const hb_scheme_kernels *kernels;
     hb_mesh mesh;

@@ -165,7 +165,7 @@ static hb_status begin_task(void *user, size_t index, int thread)
 void hb_scheme_begin(hb_scheme *s, const double *b, const hb_directions *directions)
 {
     direction_job job = {.scheme = s, .all = directions, .b = b};
-    hb_crew_run(s->crew, hb_scheme_blocks(&s->mesh), begin_task, &job);
+    hb_thread_pool_run(s->pool, hb_scheme_blocks(&s->mesh), begin_task, &job);
     add_parts(s, 1, directions->products);
 }
 
@@ -205,9 +205,9 @@ static hb_status change_task(void *user, size_t index, int thread)
 void hb_scheme_extend(hb_scheme *s, int k, const double *factors, const hb_directions *directions)
 {
     direction_job job = {.scheme = s, .k = k, .factors = factors, .all = directions};
-    hb_crew_run(s->crew, hb_scheme_columns(&s->mesh), column_task, &job);
+    hb_thread_pool_run(s->pool, hb_scheme_columns(&s->mesh), column_task, &job);
     if (s->ops->product) job.product = s->ops->product(s, directions->s[k]);
-    hb_crew_run(s->crew, hb_scheme_blocks(&s->mesh), change_task, &job);
+    hb_thread_pool_run(s->pool, hb_scheme_blocks(&s->mesh), change_task, &job);
     add_parts(s, k + 2, directions->products);
 }
 
@@ -227,5 +227,5 @@ void hb_scheme_combine(hb_scheme *s, int used, const double *factors,
                        const hb_directions *directions, double *x)
 {
     direction_job job = {.scheme = s, .k = used, .factors = factors, .all = directions, .x = x};
-    hb_crew_run(s->crew, hb_scheme_blocks(&s->mesh), combine_task, &job);
+    hb_thread_pool_run(s->pool, hb_scheme_blocks(&s->mesh), combine_task, &job);
 }

@@ -114,7 +114,7 @@ static hb_status stepper_begin(hb_stepper *s, const double *v)
     const int line = hb_scheme_mesh(s->scheme)->dim == 1;
     HB_CHECK(s->context, SUNContext_Create(NULL, &s->sun) == 0, HB_ERROR_MEMORY,
              "SUNDIALS cannot start: no memory");
-    s->v = hb_grid_vector_create(hb_scheme_crew(s->scheme), s->size, s->sun);
+    s->v = hb_grid_vector_create(hb_scheme_pool(s->scheme), s->size, s->sun);
     s->cvode = CVodeCreate(CV_BDF, s->sun);
     HB_CHECK(s->context, s->v && s->cvode, HB_ERROR_MEMORY,
              "no memory for the time integration of %zu grid points", s->size);

@@ -1,23 +1,24 @@
 /* The averages of the mean-value hierarchy at many anchors.
  *
- * Every average is a sum over nodes (x0 + r y, tau0 - r^2 s) around an anchor (clouds.c), of
+ * Every average is a sum over nodes (x0 + r y, tau0 - r^2 s) around an anchor (ball_nodes.c), of
  * integrands made from the field and the drift there (sources.c):
  *     F(x0,tau0) = mean of F + (C1 r^2/4) mean of h_F         F = v, u/u0, w/u0
  *     S(x0,tau0) = mean of grad v + r mean of (arm h_v)
  * with the constants of the ball in D = dim + lift dimensions.
  *
- * Monte Carlo: N antithetic pairs. The k-th pairs of the two averages of a line make one number (one
- * row); the standard error is that of the mean of these N independent numbers. The pairs of an anchor
- * are cut into at most CHUNKS chunks; a task is one chunk of one anchor, and the chunks are merged in
- * their order, so that threads change no bit. Draws depend on (seed, index of the anchor, pair).
+ * Monte Carlo: N antithetic pairs. The k-th pairs of the two averages of a line make one number
+ * (one row); the standard error is that of the mean of these N independent numbers. The pairs of an
+ * anchor are cut into at most CHUNKS chunks; a task is one chunk of one anchor, and the chunks are
+ * merged in their order, so that threads change no bit. Draws depend on (seed, index of the anchor,
+ * pair).
  *
- * Cubature: exact rules, ROTATIONS rotations of the rule. The estimate is the mean over the rotations, and
- * its error the sum of
+ * Cubature: exact rules, ROTATIONS rotations of the rule. The estimate is the mean over the
+ * rotations, and its error the sum of
  *     the standard error over rotations, the difference to the rule of degree p-2, and rounding.
  *
- * A number to reproduce: without lift, in the plane, (C1 r^2/4) = 0.00994718 r^2. */
+ * A number to reproduce: in two dimensions (C1 r^2/4) = 0.00994718 r^2. */
 #include "mean/averages.h"
-#include "ball/clouds.h"
+#include "ball/ball_nodes.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -38,16 +39,16 @@ enum {
 /* What is left when an integrand is constant: the rounding of its sum, relative to its size. */
 static const double ROUNDING = 64 * 2.220446049250313e-16;
 
-/* ---- what one thread works with ------------------------------------------------------------- */
+/* ---- what one thread works with ---- */
 
 typedef struct thread_scratch {
     hb_context context;
     hb_nodes nodes;
-    hb_cloud cloud;     // random: (2 pairs)
-    hb_cloud_draw draw; // random
-    double *values;     // (2 pairs, HB_COLUMNS)
-    double *rows;       // (pairs, columns)
-    double *totals;     // (2, columns): cubature
+    hb_ball_nodes unit;      // random: (2 pairs)
+    hb_ball_nodes_draw draw; // random
+    double *values;          // (2 pairs, HB_COLUMNS)
+    double *rows;            // (pairs, columns)
+    double *totals;          // (2, columns): cubature
 } thread_scratch;
 
 typedef struct average_run {
@@ -56,23 +57,23 @@ typedef struct average_run {
     size_t d, columns;
     size_t block_pairs, chunk_pairs, chunks; /* of Monte Carlo */
     int n_threads;
-    thread_scratch *scratch;              // (n_threads)
-    double *parts;                        // (n, chunks, 1 + 2 columns): count, means, squares
-    hb_cloud clouds[2][KINDS][ROTATIONS]; /* cubature of degree p, p-2 */
-    double *mean, *error;                 // (n, columns)
+    thread_scratch *scratch;                  // (n_threads)
+    double *parts;                            // (n, chunks, 1 + 2 columns): count, means, squares
+    hb_ball_nodes units[2][KINDS][ROTATIONS]; /* cubature of degree p, p-2 */
+    double *mean, *error;                     // (n, columns)
 } average_run;
 
 #define SCRATCH(member, count) HB_MEMBER(thread_scratch, member, count)
 
-static hb_status create_scratch(average_run *run, hb_workspace *work)
+static hb_status average_create_scratch(average_run *run, hb_workspace *work)
 {
     const hb_anchors *anchors = run->anchors;
     const size_t pairs = run->block_pairs, n = 2 * pairs, d = run->d;
     HB_TRY(HB_WORKSPACE_EACH(
         anchors->context, work, run->scratch, (size_t)run->n_threads, SCRATCH(nodes.x, n * d),
         SCRATCH(nodes.tau, n), SCRATCH(nodes.v, n), SCRATCH(nodes.gradient, n * d),
-        SCRATCH(nodes.drift, n * d), SCRATCH(nodes.divergence, n), SCRATCH(cloud.y, n * d),
-        SCRATCH(cloud.s, n), SCRATCH(cloud.arm, n * d), SCRATCH(draw.z, pairs * d),
+        SCRATCH(nodes.drift, n * d), SCRATCH(nodes.divergence, n), SCRATCH(unit.y, n * d),
+        SCRATCH(unit.s, n), SCRATCH(unit.arm, n * d), SCRATCH(draw.z, pairs * d),
         SCRATCH(draw.sigma, pairs), SCRATCH(draw.uniform, pairs), SCRATCH(values, n * HB_COLUMNS),
         SCRATCH(rows, pairs * run->columns), SCRATCH(totals, 2 * run->columns)));
     for (int t = 0; t < run->n_threads; t++) {
@@ -86,38 +87,40 @@ static hb_status create_scratch(average_run *run, hb_workspace *work)
     return HB_OK;
 }
 
-/* Nodes first .. first+n-1 of a cloud around anchor i, with the field and, for sources, the drift. */
+/* Nodes first .. first+n-1 of a rule around anchor i, with the field and, for sources, the
+ * drift. */
 static hb_status evaluate_nodes(const average_run *run, thread_scratch *scratch, size_t i,
-                                hb_cloud_kind kind, const hb_cloud *cloud, size_t first, size_t n)
+                                hb_ball_nodes_kind kind, const hb_ball_nodes *unit, size_t first,
+                                size_t n)
 {
     const hb_anchors *anchors = run->anchors;
     const double r = anchors->radius[i], *x0 = anchors->x + i * run->d;
     hb_nodes *nodes = &scratch->nodes;
     nodes->n = n;
     for (size_t k = 0; k < n; k++) {
-        const double *y = cloud->y + (first + k) * run->d;
+        const double *y = unit->y + (first + k) * run->d;
         for (size_t c = 0; c < run->d; c++) nodes->x[k * run->d + c] = x0[c] + r * y[c];
-        nodes->tau[k] = anchors->tau0 - r * r * cloud->s[first + k];
+        nodes->tau[k] = anchors->tau0 - r * r * unit->s[first + k];
     }
-    const int gradient = kind != HB_CLOUD_VALUE || run->wish.score;
+    const int gradient = kind != HB_BALL_NODES_VALUE || run->wish.score;
     HB_TRY(hb_field_values(&scratch->context, &anchors->equation, n, nodes->x, nodes->tau, nodes->v,
                            gradient ? nodes->gradient : NULL));
-    if (kind == HB_CLOUD_VALUE) return HB_OK;
+    if (kind == HB_BALL_NODES_VALUE) return HB_OK;
     return hb_drift_values(&scratch->context, &anchors->equation, n, nodes->x, nodes->tau,
                            nodes->drift, nodes->divergence);
 }
 
 /* Integrands of v, u, w at the nodes, into scratch->values. */
 static void fill_values(const average_run *run, thread_scratch *scratch, size_t i,
-                        hb_cloud_kind kind)
+                        hb_ball_nodes_kind kind)
 {
-    if (kind == HB_CLOUD_VALUE)
+    if (kind == HB_BALL_NODES_VALUE)
         hb_anchor_deviations(&scratch->nodes, run->anchors->v[i], scratch->values);
     else
         hb_sources(&scratch->nodes, (int)run->d, run->anchors->v[i], scratch->values);
 }
 
-/* ---- Monte Carlo ------------------------------------------------------------------------------ */
+/* ---- Monte Carlo ---- */
 
 /* rows += factor * (mean over the pair) for v, u, w. */
 static void add_pair_values(const average_run *run, thread_scratch *scratch, size_t pairs,
@@ -148,32 +151,35 @@ static void add_pair_arms(const average_run *run, thread_scratch *scratch, size_
                                   hb_source_v(&scratch->nodes, (int)run->d, 2 * k + 1));
         for (size_t c = 0; c < run->d; c++)
             scratch->rows[k * run->columns + HB_COLUMNS + c] +=
-                r * odd * scratch->cloud.arm[2 * k * run->d + c];
+                r * odd * scratch->unit.arm[2 * k * run->d + c];
     }
 }
 
 static hb_status add_pairs(const average_run *run, thread_scratch *scratch, size_t i,
-                           hb_cloud_kind kind, uint64_t first, size_t pairs)
+                           hb_ball_nodes_kind kind, uint64_t first, size_t pairs)
 {
     const double r = run->anchors->radius[i];
-    HB_TRY(hb_cloud_random(&scratch->context, &scratch->draw, kind, first, pairs, &scratch->cloud));
-    HB_TRY(evaluate_nodes(run, scratch, i, kind, &scratch->cloud, 0, 2 * pairs));
-    if (kind == HB_CLOUD_SCORE) {
+    HB_TRY(hb_ball_nodes_random(&scratch->context, &scratch->draw, kind, first, pairs,
+                                &scratch->unit));
+    HB_TRY(evaluate_nodes(run, scratch, i, kind, &scratch->unit, 0, 2 * pairs));
+    if (kind == HB_BALL_NODES_SCORE) {
         add_pair_arms(run, scratch, i, pairs);
         return HB_OK;
     }
     if (run->wish.values) {
         fill_values(run, scratch, i, kind);
         add_pair_values(run, scratch, pairs,
-                        kind == HB_CLOUD_VALUE ? 1 : 0.25 * run->anchors->constants.C1 * r * r);
+                        kind == HB_BALL_NODES_VALUE ? 1
+                                                    : 0.25 * run->anchors->constants.C1 * r * r);
     }
-    if (kind == HB_CLOUD_VALUE && run->wish.score) add_pair_gradients(run, scratch, pairs);
+    if (kind == HB_BALL_NODES_VALUE && run->wish.score) add_pair_gradients(run, scratch, pairs);
     return HB_OK;
 }
 
 static int kind_is_wanted(const average_run *run, int kind)
 {
-    return kind == HB_CLOUD_VALUE || (kind == HB_CLOUD_SOURCE ? run->wish.values : run->wish.score);
+    return kind == HB_BALL_NODES_VALUE ||
+           (kind == HB_BALL_NODES_SOURCE ? run->wish.values : run->wish.score);
 }
 
 static hb_moments part_of(const average_run *run, size_t i, size_t chunk)
@@ -185,13 +191,14 @@ static hb_moments part_of(const average_run *run, size_t i, size_t chunk)
 static hb_status sum_blocks(const average_run *run, thread_scratch *scratch, size_t i,
                             uint64_t first, size_t pairs, hb_moments *moments)
 {
-    HB_TRY(hb_cloud_seeds(&scratch->context, run->anchors->settings.seed, i, scratch->draw.seeds));
+    HB_TRY(hb_ball_nodes_seeds(&scratch->context, run->anchors->settings.seed, i,
+                               scratch->draw.seeds));
     for (size_t done = 0, count; done < pairs; done += count) {
         count = pairs - done < run->block_pairs ? pairs - done : run->block_pairs;
         memset(scratch->rows, 0, count * run->columns * sizeof(double));
         for (int kind = 0; kind < KINDS; kind++)
             if (kind_is_wanted(run, kind))
-                HB_TRY(add_pairs(run, scratch, i, (hb_cloud_kind)kind, first + done, count));
+                HB_TRY(add_pairs(run, scratch, i, (hb_ball_nodes_kind)kind, first + done, count));
         hb_moments_add(moments, count, scratch->rows);
     }
     return HB_OK;
@@ -251,26 +258,28 @@ static hb_status average_by_draws(average_run *run)
     return status;
 }
 
-/* ---- cubature --------------------------------------------------------------------------------- */
+/* ---- cubature ---- */
 
-/* total += the part of a block of nodes of a cloud */
-static void add_block(const average_run *run, thread_scratch *scratch, size_t i, hb_cloud_kind kind,
-                      const hb_cloud *cloud, size_t first, double *total)
+/* total += the part of a block of nodes of a rule */
+static void add_block(const average_run *run, thread_scratch *scratch, size_t i,
+                      hb_ball_nodes_kind kind, const hb_ball_nodes *unit, size_t first,
+                      double *total)
 {
-    const double r = run->anchors->radius[i], *weight = cloud->weight + first;
-    const double factor = kind == HB_CLOUD_VALUE ? 1 : 0.25 * run->anchors->constants.C1 * r * r;
-    if (run->wish.values && kind != HB_CLOUD_SCORE) {
+    const double r = run->anchors->radius[i], *weight = unit->weight + first;
+    const double factor =
+        kind == HB_BALL_NODES_VALUE ? 1 : 0.25 * run->anchors->constants.C1 * r * r;
+    if (run->wish.values && kind != HB_BALL_NODES_SCORE) {
         fill_values(run, scratch, i, kind);
         for (size_t k = 0; k < scratch->nodes.n; k++)
             for (size_t c = 0; c < HB_COLUMNS; c++)
                 total[c] += factor * weight[k] * scratch->values[k * HB_COLUMNS + c];
     }
-    if (!run->wish.score || kind == HB_CLOUD_SOURCE) return;
+    if (!run->wish.score || kind == HB_BALL_NODES_SOURCE) return;
     for (size_t k = 0; k < scratch->nodes.n; k++) {
-        const double *vector = kind == HB_CLOUD_VALUE ? scratch->nodes.gradient + k * run->d
-                                                      : cloud->arm + (first + k) * run->d;
+        const double *vector = kind == HB_BALL_NODES_VALUE ? scratch->nodes.gradient + k * run->d
+                                                           : unit->arm + (first + k) * run->d;
         const double scale =
-            kind == HB_CLOUD_VALUE ? 1 : r * hb_source_v(&scratch->nodes, (int)run->d, k);
+            kind == HB_BALL_NODES_VALUE ? 1 : r * hb_source_v(&scratch->nodes, (int)run->d, k);
         for (size_t c = 0; c < run->d; c++) total[HB_COLUMNS + c] += weight[k] * scale * vector[c];
     }
 }
@@ -281,12 +290,12 @@ static hb_status cubature_total(const average_run *run, thread_scratch *scratch,
 {
     memset(total, 0, run->columns * sizeof *total);
     for (int kind = 0; kind < KINDS; kind++) {
-        const hb_cloud *cloud = &run->clouds[rule][kind][rotation];
-        for (size_t first = 0, n; first < cloud->n; first += n) {
-            n = cloud->n - first < scratch->nodes.capacity ? cloud->n - first
-                                                           : scratch->nodes.capacity;
-            HB_TRY(evaluate_nodes(run, scratch, i, (hb_cloud_kind)kind, cloud, first, n));
-            add_block(run, scratch, i, (hb_cloud_kind)kind, cloud, first, total);
+        const hb_ball_nodes *unit = &run->units[rule][kind][rotation];
+        for (size_t first = 0, n; first < unit->n; first += n) {
+            n = unit->n - first < scratch->nodes.capacity ? unit->n - first
+                                                          : scratch->nodes.capacity;
+            HB_TRY(evaluate_nodes(run, scratch, i, (hb_ball_nodes_kind)kind, unit, first, n));
+            add_block(run, scratch, i, (hb_ball_nodes_kind)kind, unit, first, total);
         }
     }
     return HB_OK;
@@ -294,8 +303,7 @@ static hb_status cubature_total(const average_run *run, thread_scratch *scratch,
 
 static int rotations_of(const average_run *run)
 {
-    return run->d == 1 ? 1
-                       : ROTATIONS; /* on the line a rotation is a sign, and rules are symmetric */
+    return run->d == 1 ? 1 : ROTATIONS; /* in one dimension a rotation is a sign */
 }
 
 /* Mean over the rotations of each rule, and the error. rows of the scratch hold the rotations. */
@@ -334,24 +342,27 @@ static hb_status cubature_task(void *user, size_t index, int thread)
 static hb_status average_by_rules(average_run *run)
 {
     const hb_anchors *anchors = run->anchors;
+    hb_ball_nodes_rule rule = {.dim = anchors->equation.dim,
+                               .lift = anchors->settings.lift,
+                               .seed = anchors->settings.seed};
     hb_status status = HB_OK;
-    for (int rule = 0; rule < 2; rule++)
-        for (int kind = 0; kind < KINDS && status == HB_OK; kind++)
-            if (kind_is_wanted(run, kind))
-                status = hb_cloud_cubature(anchors->context, (hb_cloud_kind)kind,
-                                           anchors->equation.dim, anchors->settings.lift,
-                                           run->wish.degree - 2 * rule, anchors->settings.seed, 0,
-                                           rotations_of(run), run->clouds[rule][kind]);
+    for (int k = 0; k < 2 * KINDS && status == HB_OK; k++) {
+        rule.kind = (hb_ball_nodes_kind)(k % KINDS);
+        rule.degree = run->wish.degree - 2 * (k / KINDS);
+        if (kind_is_wanted(run, k % KINDS))
+            status = hb_ball_nodes_cubature(anchors->context, &rule, 0, rotations_of(run),
+                                            run->units[k / KINDS][k % KINDS]);
+    }
     if (status == HB_OK)
         status = hb_parallel_for(anchors->context, "averages", anchors->n, cubature_task, run);
     for (int j = 0; j < 2 * KINDS * ROTATIONS; j++)
-        hb_cloud_destroy(
+        hb_ball_nodes_destroy(
             anchors->context,
-            &run->clouds[j / (KINDS * ROTATIONS)][j / ROTATIONS % KINDS][j % ROTATIONS]);
+            &run->units[j / (KINDS * ROTATIONS)][j / ROTATIONS % KINDS][j % ROTATIONS]);
     return status;
 }
 
-/* ---- both ------------------------------------------------------------------------------------- */
+/* ---- both ---- */
 
 static void plan_blocks(average_run *run)
 {
@@ -377,7 +388,7 @@ hb_status hb_averages(const hb_anchors *anchors, const hb_average_wish *wish, do
     run.n_threads = hb_context_threads(anchors->context);
     if ((size_t)run.n_threads > tasks) run.n_threads = (int)tasks;
     hb_workspace work;
-    HB_TRY(create_scratch(&run, &work));
+    HB_TRY(average_create_scratch(&run, &work));
     const hb_status status = wish->degree > 0 ? average_by_rules(&run) : average_by_draws(&run);
     hb_workspace_destroy(&work);
     return status;

@@ -20,8 +20,8 @@ typedef struct hb_anchors {
 } hb_anchors;
 
 /* Checks everything that the three public calls share; settings NULL: the defaults. radius[i] is
- * settings.radius or, when that is 0, the one of the rule of docs/mean-value.md. Destroy it also after
- * a failure. */
+ * settings.radius or, when that is 0, the one of the rule of docs/mean-value.md. Destroy it also
+ * after a failure. */
 hb_status hb_anchors_create(hb_context *context, const hb_problem *problem, const hb_field *field,
                             const hb_mean_settings *settings, double tau0, size_t n,
                             const double *x, hb_anchors *out);
@@ -30,7 +30,8 @@ void hb_anchors_destroy(hb_anchors *anchors);
 hb_status hb_anchors_check_radius(const hb_anchors *anchors, double radius);
 
 /* What the averages give per anchor: HB_COLUMNS deviations F - F(anchor) of v, u/u0 and w/u0, and
- * after them the dim components of the score when it is wanted. Columns that are not wanted are 0. */
+ * after them the dim components of the score when it is wanted. Columns that are not wanted are
+ * 0. */
 typedef struct hb_average_wish {
     int values, score;
     int degree; /* of the cubature; 0: Monte Carlo */

@@ -1,17 +1,19 @@
 /* The ball behind an anchor in many dimensions: few directions, for log-densities under OU and VE.
  *
- * In the frame without drift phi = e^w, w = ln p - ln p_ref, solves d_s phi = Lap phi + 2 grad v~_ref . grad phi: it
- * is p~/p~_ref, and both solve the heat equation. So phi at an anchor is its mean a time h before, over
+ * In the frame without drift phi = e^w, w = ln p - ln p_ref, solves d_s phi = Lap phi + 2 grad
+ * v~_ref . grad phi: it is p~/p~_ref, and both solve the heat equation. So phi at an anchor is its
+ * mean a time h before, over
  *     Y = y_0 + 2 h grad v~_ref(y_0) + sqrt(2 h) xi,      E xi = 0, E xi xi' = 1,
- * up to terms of order h^2; h = C1 r^2/4 is the mean time of the ball of radius r. The drift takes the place of the
- * weights e^(v_ref) of all nodes, whose product with w would be the largest noise of few directions. The second
- * largest is |grad w|^2; so
- *     along e, the direction of grad w:        xi = +-sqrt(3),        weight 1/6 each (exact to degree 5)
+ * up to terms of order h^2; h = C1 r^2/4 is the mean time of the ball of radius r. The drift takes
+ * the place of the weights e^(v_ref) of all nodes, whose product with w would be the largest noise
+ * of few directions. The second largest is |grad w|^2; so
+ *     along e, the direction of grad w:      xi = +-sqrt(3),      weight 1/6 each (degree 5)
  *     along K random directions, orthogonal to e and to each other:
  *                                              xi = +-sqrt(2(d-1)),   weight 1/(4K) each
  *     xi = 0                                                          weight 1/6
- * The mean of xi xi' over the random directions is 1. What is left of noise is that of K probes of Lap w, as in fp. Where no
- * slope is known e is random. Must reproduce: weights 1, e.E[xi xi']e = 1 (tests/mean/test_balls.c). */
+ * The mean of xi xi' over the random directions is 1. What is left of noise is that of K probes of
+ * Lap w, as in fp. Where no slope is known e is random. Must reproduce: weights 1, e.E[xi xi']e = 1
+ * (tests/mean/test_balls.c). */
 #include "base/linear_algebra.h"
 #include "mean/ball_rule.h"
 #include "random/streams.h"
@@ -26,13 +28,9 @@ static const double AHEAD = 1.0 / 6; /* of the centre, and of each node along e 
 static void make_orthonormal(size_t rows, size_t d, double *basis)
 {
     for (size_t p = 0; p < rows; p++) {
-        double *b = basis + p * d, norm = 0;
-        for (size_t q = 0; q < p; q++) {
-            double dot = 0;
-            for (size_t k = 0; k < d; k++) dot += b[k] * basis[q * d + k];
-            for (size_t k = 0; k < d; k++) b[k] -= dot * basis[q * d + k];
-        }
-        for (size_t k = 0; k < d; k++) norm += b[k] * b[k];
+        double *b = basis + p * d;
+        for (size_t q = 0; q < p; q++) hb_axpy(d, -hb_dot(d, b, basis + q * d), basis + q * d, b);
+        const double norm = hb_dot(d, b, b);
         const double scale = norm > 0 ? 1 / sqrt(norm) : 0;
         for (size_t k = 0; k < d; k++) b[k] *= scale;
     }

@@ -1,8 +1,10 @@
 /* A Gaussian that a process carries along, the reference of balls.
  *
  * N(m, C) at tau = 0 is at tau, under dx = (A x + c) dtau + sqrt(2) dW, the Gaussian with
- *     m_tau = E m + K c,  C_tau = E C E' + 2 int_0^tau e^(Av) e^(A'v) dv,    E = e^(A tau), K = int_0^tau e^(Av) dv;
- * under OU and VE m_tau = a m, C_tau = a^2 C + b, whose axes stay those of C. It is kept by its axes,
+ *     m_tau = E m + K c,  C_tau = E C E' + 2 int_0^tau e^(Av) e^(A'v) dv,
+ *     E = e^(A tau), K = int_0^tau e^(Av) dv;
+ * under OU and VE m_tau = a m, C_tau = a^2 C + b, whose axes stay those of C. It is kept by its
+ * axes,
  *     ln N = -sum_r (p_r^2/V_r + ln 2 pi V_r)/2,     p_r = axis_r.(x - m_tau).
  * A number to reproduce: OU from N(0, 1) stays N(0, 1), ln N(0.7) = -1.1639385. */
 #include "mean/ball_reference.h"

@@ -6,7 +6,8 @@
 
 #include <heatball/balls.h>
 
-/* N(mean, covariance) at tau = 0, with the covariance's axes for OU and VE, or the drift A x + c. A zeroed one: none. */
+/* N(mean, covariance) at tau = 0, with the covariance's axes for OU and VE, or the drift A x + c. A
+ * zeroed one: none. */
 typedef struct hb_ball_reference {
     size_t dim;
     int process;

@@ -1,9 +1,10 @@
-/* The rule of balls: settings checked, clouds made, and the cloud of each anchor (mean/ball_rule.h).
+/* The rule of balls: settings checked, nodes made, and the nodes of each anchor (mean/ball_rule.h).
  *
- * Clouds of cubature are made once, in rotations; which one an anchor has follows from the seed and its number. Random
- * clouds are drawn for each anchor. Measures: kappa for values, and for the arms, of scores and of drifts, the slope
- * measure (cubature) or the gradient measure (draws), docs/mean-value.md.
- * A number to reproduce: in the plane the rule of degree 3 has 4 nodes at sigma = C1/4 = 0.00994718. */
+ * Nodes of cubature are made once, in rotations; which an anchor has follows from the seed and its
+ * number. Random nodes are drawn for each anchor. Measures: kappa for values, and for the arms, of
+ * scores and of drifts, the slope measure (cubature) or the gradient measure (draws),
+ * docs/mean-value.md. A number to reproduce: in two dimensions the rule of degree 3 has 4 nodes at
+ * sigma = C1/4 = 0.00994718. */
 #define SETTINGS hb_balls_settings
 #include "mean/ball_rule.h"
 #include "base/context.h"
@@ -15,7 +16,7 @@
 #include <math.h>
 
 enum { SHARED_DEGREE = 3, MOST_DEGREE = 20, MOST_PAIRS = 1000000 };
-enum { MOST_DOUBLES = 1 << 20 }; /* of all rotations of a cloud: 8 MB */
+enum { MOST_DOUBLES = 1 << 20 }; /* of all rotations of a rule: 8 MB */
 
 static const hb_setting settings_table[] = {
     TOLD(kind, RESULT, HB_BALLS_KIND_LOG_DENSITY, HB_BALLS_KIND_LOG_DENSITY, HB_BALLS_KIND_SCORE,
@@ -34,7 +35,7 @@ static const hb_setting settings_table[] = {
     {0}};
 SETTING_FUNCTIONS(balls, settings_table)
 
-/* ---- checks ----------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static hb_status check_drift(hb_context *context, const hb_balls_settings *s, int dim)
 {
@@ -93,7 +94,7 @@ static hb_status check_settings(hb_context *context, hb_balls_settings *s, int d
     return HB_OK;
 }
 
-/* ---- made and destroyed ----------------------------------------------------------------------- */
+/* ---- made and destroyed ---- */
 
 /* As many as fill the memory of 64 of them in 64 dimensions: 8 MB. */
 static uint32_t rotations_of(size_t dim, size_t nodes)
@@ -107,22 +108,21 @@ static uint32_t rotations_of(size_t dim, size_t nodes)
                                          : 1;
 }
 
-/* The rotations of a cloud; *rotations 0: as many as there is room for. */
-static hb_status create_clouds(hb_balls *balls, hb_cloud_kind kind, uint32_t *rotations,
-                               hb_cloud *clouds)
+/* The rotations of a rule; *rotations 0: as many as fit. */
+static hb_status ball_rule_create_nodes(hb_balls *balls, hb_ball_nodes_kind kind,
+                                        uint32_t *rotations, hb_ball_nodes *units)
 {
     const hb_balls_settings *s = &balls->settings;
-    const int dim = (int)balls->dim, first = dim > HB_BALL_MOST_DIM;
+    const hb_ball_nodes_rule rule = {kind, (int)balls->dim, 0, s->degree, s->seed};
+    const int first = balls->dim > HB_BALL_MOST_DIM;
     size_t nodes = 2 * balls->dim;
     if (*rotations == 0 && s->degree > SHARED_DEGREE) {
-        HB_TRY(
-            hb_cloud_cubature(balls->context, kind, dim, 0, s->degree, s->seed, first, 1, clouds));
-        nodes = clouds[0].n;
-        hb_cloud_destroy(balls->context, clouds);
+        HB_TRY(hb_ball_nodes_cubature(balls->context, &rule, first, 1, units));
+        nodes = units[0].n;
+        hb_ball_nodes_destroy(balls->context, units);
     }
     if (*rotations == 0) *rotations = rotations_of(balls->dim, nodes);
-    return hb_cloud_cubature(balls->context, kind, dim, 0, s->degree, s->seed, first,
-                             (int)*rotations, clouds);
+    return hb_ball_nodes_cubature(balls->context, &rule, first, (int)*rotations, units);
 }
 
 static hb_status create_rule(hb_balls *balls)
@@ -135,10 +135,11 @@ static hb_status create_rule(hb_balls *balls)
         balls->n_value = 2 * (size_t)s->pairs;
         balls->n_arm = arms ? balls->n_value : 0;
     } else {
-        HB_TRY(create_clouds(balls, HB_CLOUD_VALUE, &balls->rotations, balls->value));
+        HB_TRY(ball_rule_create_nodes(balls, HB_BALL_NODES_VALUE, &balls->rotations, balls->value));
         balls->n_value = balls->value[0].n;
         if (arms && s->degree > SHARED_DEGREE) {
-            HB_TRY(create_clouds(balls, HB_CLOUD_SCORE, &balls->rotations, balls->arm));
+            HB_TRY(
+                ball_rule_create_nodes(balls, HB_BALL_NODES_SCORE, &balls->rotations, balls->arm));
             balls->n_arm = balls->arm[0].n;
         }
     }
@@ -183,8 +184,8 @@ void hb_balls_destroy(hb_balls *balls)
 {
     if (!balls) return;
     for (int i = 0; i < HB_BALL_ROTATIONS; i++) { // those that there are not are zeros
-        hb_cloud_destroy(balls->context, &balls->value[i]);
-        hb_cloud_destroy(balls->context, &balls->arm[i]);
+        hb_ball_nodes_destroy(balls->context, &balls->value[i]);
+        hb_ball_nodes_destroy(balls->context, &balls->arm[i]);
     }
     hb_ball_reference_destroy(&balls->reference);
     hb_release(balls->context, balls);
@@ -200,41 +201,42 @@ double hb_balls_share(const hb_balls *balls)
     return balls ? balls->settings.share : 0;
 }
 
-/* ---- the clouds of an anchor ------------------------------------------------------------------ */
+/* ---- the nodes of an anchor ---- */
 
-/* out: the stored cloud with coordinate k times sign k, +-1 by a bit of words. */
-static void turn_cloud(const hb_cloud *stored, size_t d, const uint32_t *words, hb_cloud *out)
+/* out: the stored nodes with coordinate k times sign k, +-1 by a bit of words. */
+static void ball_rule_turn(const hb_ball_nodes *stored, size_t d, const uint32_t *words,
+                           hb_ball_nodes *out)
 {
     double sign[HB_BALL_LAST_DIM];
     for (size_t k = 0; k < d; k++) sign[k] = words[k / 32] >> k % 32 & 1 ? 1 : -1;
-    *out = (hb_cloud){stored->n, out->y, stored->s, stored->weight, NULL};
+    *out = (hb_ball_nodes){stored->n, out->y, stored->s, stored->weight, NULL};
     for (size_t j = 0; j < stored->n; j++)
         for (size_t k = 0; k < d; k++) out->y[j * d + k] = sign[k] * stored->y[j * d + k];
 }
 
-static hb_status draw_clouds(const hb_balls *balls, uint64_t number, hb_ball_scratch *scratch)
+static hb_status draw_nodes(const hb_balls *balls, uint64_t number, hb_ball_scratch *scratch)
 {
     const size_t pairs = (size_t)balls->settings.pairs;
     hb_context *alone = &scratch->alone;
-    hb_cloud_draw *draw = &scratch->draw;
+    hb_ball_nodes_draw *draw = &scratch->draw;
     draw->dim = (int)balls->dim;
     draw->c_g = balls->c_g;
-    HB_TRY(hb_cloud_seeds(alone, balls->settings.seed, number, draw->seeds));
-    HB_TRY(hb_cloud_random(alone, draw, HB_CLOUD_VALUE, 0, pairs, &scratch->value));
+    HB_TRY(hb_ball_nodes_seeds(alone, balls->settings.seed, number, draw->seeds));
+    HB_TRY(hb_ball_nodes_random(alone, draw, HB_BALL_NODES_VALUE, 0, pairs, &scratch->value));
     for (size_t j = 0; j < 2 * pairs; j++) scratch->value.weight[j] = 0.5 / (double)pairs;
     if (balls->n_arm == 0) return HB_OK;
     scratch->arm.weight = scratch->value.weight;
-    return hb_cloud_random(alone, draw, HB_CLOUD_SCORE, 0, pairs, &scratch->arm);
+    return hb_ball_nodes_random(alone, draw, HB_BALL_NODES_SCORE, 0, pairs, &scratch->arm);
 }
 
-hb_status hb_ball_rule_clouds(const hb_balls *balls, uint64_t number, hb_ball_scratch *scratch,
-                              const hb_cloud **value, const hb_cloud **arm)
+hb_status hb_ball_rule_nodes(const hb_balls *balls, uint64_t number, hb_ball_scratch *scratch,
+                             const hb_ball_nodes **value, const hb_ball_nodes **arm)
 {
     const size_t d = balls->dim, count = d > HB_BALL_MOST_DIM ? 1 + (d + 31) / 32 : 1;
     uint32_t words[1 + HB_BALL_LAST_DIM / 32];
     *value = &scratch->value;
     *arm = balls->n_arm > 0 ? &scratch->arm : NULL;
-    if (balls->settings.pairs) return draw_clouds(balls, number, scratch);
+    if (balls->settings.pairs) return draw_nodes(balls, number, scratch);
     HB_TRY(hb_random_words(&scratch->alone, balls->settings.seed, HB_STREAM_TRAIN + HB_BALL_STREAM,
                            number * count, count, words));
     const uint32_t turn = words[0] % balls->rotations;
@@ -242,6 +244,6 @@ hb_status hb_ball_rule_clouds(const hb_balls *balls, uint64_t number, hb_ball_sc
     if (count == 1)
         *value = &balls->value[turn];
     else
-        turn_cloud(&balls->value[turn], d, words + 1, &scratch->value);
+        ball_rule_turn(&balls->value[turn], d, words + 1, &scratch->value);
     return HB_OK;
 }

@@ -2,8 +2,9 @@
  *
  * With a reference the weighted mean of e^(v_ref) over the nodes is divided out,
  *     shift_j += v_ref(j) - v_ref(0) - ln sum_i weight_i exp(shift_i + v_ref(i) - v_ref(0)),
- * so that R is 0 at w = 0 whatever the nodes. Anchors are alone: what is random follows from the number of each.
- * A number to reproduce: OU with the reference N(0, 1), stationary: shift_j = -(x_j^2 - x_0^2)/2 but for the same constant. */
+ * so that R is 0 at w = 0 whatever the nodes. Anchors are alone: what is random follows from the
+ * number of each. A number to reproduce: OU with the reference N(0, 1), stationary: shift_j =
+ * -(x_j^2 - x_0^2)/2 but for the same constant. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
@@ -43,7 +44,7 @@ static hb_status check_anchors(hb_context *context, const hb_balls *balls, size_
     return HB_OK;
 }
 
-static hb_status create_scratch(const place_run *run, hb_ball_scratch *out)
+static hb_status place_create_scratch(const place_run *run, hb_ball_scratch *out)
 {
     const hb_balls *balls = run->balls;
     const hb_balls_settings *s = &balls->settings;
@@ -180,7 +181,7 @@ static hb_status place_block(void *user, size_t index, int thread)
     const size_t first = index * run->block, left = run->n - first;
     hb_ball_scratch scratch;
     (void)thread;
-    hb_status status = create_scratch(run, &scratch);
+    hb_status status = place_create_scratch(run, &scratch);
     if (status == HB_OK)
         status = place_anchors(run, first, left < run->block ? left : run->block, &scratch);
     hb_workspace_destroy(&scratch.arrays);

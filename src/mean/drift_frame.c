@@ -12,8 +12,8 @@
  * S = e^{-as} grad v of ln U has the source |S|^2 - e^{-as} f~.S - div_y(e^{-as} f~):
  *     S_0 = E_kappa[S] + r E[ arm (|S|^2 - e^{-as} f~.S - e^{-2as}(div F - ad)) ].
  * E over kappa of y.h/2 is the second average for a linear h, in every dimension: E[arm.y] =
- * E_kappa|y|^2/2. So nodes of kappa can serve both where degree 3 is enough.
- * F may depend on tau. docs/losses.md, "A nonlinear drift". A number to reproduce: F = -x has f~ = 0, the weights of the
+ * E_kappa|y|^2/2. So nodes of kappa can serve both where degree 3 is enough. F may depend on tau.
+ * docs/losses.md, "A nonlinear drift". A number to reproduce: F = -x has f~ = 0, the weights of the
  * second part vanish, and theta of tau0 = 0.5 is (1 - 1/e)/2 = 0.3160603. */
 #include "mean/drift_frame.h"
 #include "base/context.h"
@@ -31,10 +31,11 @@ double hb_drift_frame_time(double growth, double tau0)
     return fabs(q) < 1e-9 ? tau0 : tau0 * expm1(q) / q;
 }
 
-/* F (n, dim) and its divergence (n), NULL: not wanted, at n points with a tau each; HB_ERROR_DOMAIN for a value that is
- * not finite. */
-static hb_status drift_at(hb_context *alone, const hb_problem *problem, size_t n, const double *x,
-                          const double *tau, double *F, double *divergence)
+/* F (n, dim) and its divergence (n), NULL: not wanted, at n points with a tau each; HB_ERROR_DOMAIN
+ * for a value that is not finite. */
+static hb_status drift_frame_drift_at(hb_context *alone, const hb_problem *problem, size_t n,
+                                      const double *x, const double *tau, double *F,
+                                      double *divergence)
 {
     const size_t d = (size_t)hb_problem_dim(problem);
     if (hb_problem_is_autonomous(problem))
@@ -46,7 +47,7 @@ static hb_status drift_at(hb_context *alone, const hb_problem *problem, size_t n
 }
 
 /* Lag, e^{-as} and (1 - e^{-as})/a of a node at theta. */
-static void of_theta(double a, double theta, double *s, double *decay, double *push)
+static void drift_frame_of_theta(double a, double theta, double *s, double *decay, double *push)
 {
     const double q = 2 * a * theta;
     *s = fabs(q) < 1e-9 ? theta : theta * log1p(q) / q;
@@ -54,23 +55,23 @@ static void of_theta(double a, double theta, double *s, double *decay, double *p
     *push = fabs(q) < 1e-9 ? *s : -expm1(-a * *s) / a;
 }
 
-/* Node i at cloud node j; returns e^{-as}. */
-static double place(const hb_drift_frame *f, const hb_cloud *cloud, size_t j, size_t i,
-                    const hb_drift_nodes *out)
+/* Node i at node j of the unit ball; returns e^{-as}. */
+static double drift_frame_node(const hb_drift_frame *f, const hb_ball_nodes *unit, size_t j,
+                               size_t i, const hb_drift_nodes *out)
 {
     double s, decay, push;
-    of_theta(f->growth, f->radius * f->radius * cloud->s[j], &s, &decay, &push);
+    drift_frame_of_theta(f->growth, f->radius * f->radius * unit->s[j], &s, &decay, &push);
     for (size_t k = 0; k < f->dim; k++)
         out->z[i * f->dim + k] =
-            f->x0[k] + decay * f->radius * cloud->y[j * f->dim + k] - push * f->drift[k];
+            f->x0[k] + decay * f->radius * unit->y[j * f->dim + k] - push * f->drift[k];
     out->tau[i] = f->tau0 - s;
     out->shift[i] = -f->growth * (double)f->dim * s;
     return decay;
 }
 
 /* arm_j.(F - b - a (x - x0)) at the node z. */
-static double along_arm(const hb_drift_frame *f, const double *arm, const double *z,
-                        const double *F)
+static double drift_frame_along_arm(const hb_drift_frame *f, const double *arm, const double *z,
+                                    const double *F)
 {
     double along = 0;
     for (size_t k = 0; k < f->dim; k++)
@@ -79,42 +80,46 @@ static double along_arm(const hb_drift_frame *f, const double *arm, const double
 }
 
 /* The nodes of `value` with the weights of both averages. */
-static hb_status place_shared(hb_context *alone, const hb_drift_frame *f, const hb_cloud *value,
-                              size_t n, double *F, const hb_drift_nodes *out)
+static hb_status drift_frame_place_shared(hb_context *alone, const hb_drift_frame *f,
+                                          const hb_ball_nodes *value, size_t n, double *F,
+                                          const hb_drift_nodes *out)
 {
     const size_t d = f->dim;
-    for (size_t j = 0; j < n; j++) out->weight[j] = f->radius / 2 * place(f, value, j, j, out);
-    HB_TRY(drift_at(alone, f->problem, n, out->z, out->tau, F, NULL));
+    for (size_t j = 0; j < n; j++)
+        out->weight[j] = f->radius / 2 * drift_frame_node(f, value, j, j, out);
+    HB_TRY(drift_frame_drift_at(alone, f->problem, n, out->z, out->tau, F, NULL));
     for (size_t j = 0; j < n; j++) {
-        const double turn = along_arm(f, value->y + j * d, out->z + j * d, F + j * d);
+        const double turn = drift_frame_along_arm(f, value->y + j * d, out->z + j * d, F + j * d);
         out->weight[j] = value->weight[j] * (1 - out->weight[j] * turn);
     }
     return HB_OK;
 }
 
-hb_status hb_drift_frame_place(hb_context *alone, const hb_drift_frame *f, const hb_cloud *value,
-                               size_t n_value, const hb_cloud *arm, size_t n_arm, double *F,
-                               const hb_drift_nodes *out)
+hb_status hb_drift_frame_place(hb_context *alone, const hb_drift_frame *f,
+                               const hb_ball_nodes *value, size_t n_value, const hb_ball_nodes *arm,
+                               size_t n_arm, double *F, const hb_drift_nodes *out)
 {
     const size_t d = f->dim;
-    if (!arm) return place_shared(alone, f, value, n_value, F, out);
+    if (!arm) return drift_frame_place_shared(alone, f, value, n_value, F, out);
     for (size_t j = 0; j < n_value; j++) {
-        place(f, value, j, j, out);
+        drift_frame_node(f, value, j, j, out);
         out->weight[j] = value->weight ? value->weight[j] : 1 / (double)n_value;
     }
     for (size_t j = 0; j < n_arm; j++)
-        out->weight[n_value + j] = -f->radius * place(f, arm, j, n_value + j, out) *
+        out->weight[n_value + j] = -f->radius * drift_frame_node(f, arm, j, n_value + j, out) *
                                    (arm->weight ? arm->weight[j] : 1 / (double)n_arm);
-    HB_TRY(drift_at(alone, f->problem, n_arm, out->z + n_value * d, out->tau + n_value, F, NULL));
+    HB_TRY(drift_frame_drift_at(alone, f->problem, n_arm, out->z + n_value * d, out->tau + n_value,
+                                F, NULL));
     for (size_t j = 0; j < n_arm; j++)
         out->weight[n_value + j] *=
-            along_arm(f, arm->arm + j * d, out->z + (n_value + j) * d, F + j * d);
+            drift_frame_along_arm(f, arm->arm + j * d, out->z + (n_value + j) * d, F + j * d);
     return HB_OK;
 }
 
 /* The terms of node i with F and div F there; decay = e^{-as}. */
-static void place_terms(const hb_drift_frame *f, size_t i, const double *z, const double *F,
-                        double divergence, double decay, const hb_drift_arms *out)
+static void drift_frame_place_terms(const hb_drift_frame *f, size_t i, const double *z,
+                                    const double *F, double divergence, double decay,
+                                    const hb_drift_arms *out)
 {
     if (out->factor) out->factor[i] = decay;
     if (out->rate) out->rate[i] = decay * decay * (divergence - f->growth * (double)f->dim);
@@ -123,31 +128,32 @@ static void place_terms(const hb_drift_frame *f, size_t i, const double *z, cons
 }
 
 /* The same nodes for scores; both rules have weights. F, divergence: scratch (n, dim), (n). */
-static hb_status place_arms(hb_context *alone, const hb_drift_frame *f, const hb_cloud *value,
-                            const hb_cloud *arm, double *F, double *divergence,
-                            const hb_drift_nodes *nodes, const hb_drift_arms *out)
+static hb_status drift_frame_place_arms(hb_context *alone, const hb_drift_frame *f,
+                                        const hb_ball_nodes *value, const hb_ball_nodes *arm,
+                                        double *F, double *divergence, const hb_drift_nodes *nodes,
+                                        const hb_drift_arms *out)
 {
     const size_t d = f->dim, n = value->n, m = n + (arm ? arm->n : 0);
     for (size_t i = 0; i < m; i++) {
-        const hb_cloud *cloud = i < n ? value : arm;
+        const hb_ball_nodes *unit = i < n ? value : arm;
         const size_t j = i < n ? i : i - n;
         const int armed = !arm || i >= n;
-        place(f, cloud, j, i, nodes);
+        drift_frame_node(f, unit, j, i, nodes);
         nodes->weight[i] = i < n ? value->weight[j] : 0;
-        if (out->arm_weight) out->arm_weight[i] = armed ? cloud->weight[j] : 0;
+        if (out->arm_weight) out->arm_weight[i] = armed ? unit->weight[j] : 0;
         for (size_t k = 0; k < d && out->arm; k++)
             out->arm[i * d + k] = !armed ? 0
                                   : arm  ? f->radius * arm->arm[j * d + k]
                                          : f->radius / 2 * value->y[j * d + k];
     }
-    HB_TRY(drift_at(alone, f->problem, m, nodes->z, nodes->tau, F, divergence));
+    HB_TRY(drift_frame_drift_at(alone, f->problem, m, nodes->z, nodes->tau, F, divergence));
     for (size_t i = 0; i < m; i++)
-        place_terms(f, i, nodes->z + i * d, F + i * d, divergence[i],
-                    exp(nodes->shift[i] / (double)d), out);
+        drift_frame_place_terms(f, i, nodes->z + i * d, F + i * d, divergence[i],
+                                exp(nodes->shift[i] / (double)d), out);
     return HB_OK;
 }
 
-/* ---- the ball of an anchor -------------------------------------------------------------------- */
+/* ---- the ball of an anchor ---- */
 
 hb_status hb_ball_drift_at(const hb_balls *balls, size_t n, const double *x, const double *tau,
                            hb_ball_scratch *scratch)
@@ -189,13 +195,13 @@ hb_status hb_ball_place_drift(const hb_balls *balls, const hb_ball_anchor *ancho
     const hb_balls_values *out = &anchor->out;
     const hb_drift_nodes nodes = {out->x, out->tau, out->shift, out->weight};
     const hb_drift_arms arms = {out->arm, out->arm_weight, out->factor, out->drift, out->rate};
-    const hb_cloud *value, *arm;
+    const hb_ball_nodes *value, *arm;
     const hb_drift_frame f = frame_of(balls, anchor, scratch);
-    HB_TRY(hb_ball_rule_clouds(balls, anchor->number, scratch, &value, &arm));
+    HB_TRY(hb_ball_rule_nodes(balls, anchor->number, scratch, &value, &arm));
     const int score = balls->settings.kind == HB_BALLS_KIND_SCORE;
     if (score)
-        HB_TRY(place_arms(&scratch->alone, &f, value, arm, scratch->F, scratch->divergence, &nodes,
-                          &arms));
+        HB_TRY(drift_frame_place_arms(&scratch->alone, &f, value, arm, scratch->F,
+                                      scratch->divergence, &nodes, &arms));
     else
         HB_TRY(hb_drift_frame_place(&scratch->alone, &f, value, value->n, arm, arm ? arm->n : 0,
                                     scratch->F, &nodes));

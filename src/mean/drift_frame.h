@@ -3,7 +3,7 @@
 #ifndef HB_MEAN_DRIFT_FRAME_H
 #define HB_MEAN_DRIFT_FRAME_H
 
-#include "ball/clouds.h"
+#include "ball/ball_nodes.h"
 
 #include <heatball/problem.h>
 
@@ -23,7 +23,8 @@ typedef struct hb_drift_nodes {
 } hb_drift_nodes;
 
 /* For its score s, with S_j = factor_j s_j:
- *     s_0 = sum_j weight_j S_j + sum_j arm_weight_j arm_j (|S_j|^2 - turn_j.S_j - rate_j),  likewise. Any may be NULL. */
+ *     s_0 = sum_j weight_j S_j + sum_j arm_weight_j arm_j (|S_j|^2 - turn_j.S_j - rate_j).
+ * Any may be NULL. */
 typedef struct hb_drift_arms {
     double *arm, *arm_weight;     // (n, dim), (n)
     double *factor, *turn, *rate; // (n), (n, dim), (n)
@@ -32,10 +33,10 @@ typedef struct hb_drift_arms {
 /* Lap_y time of tau0 in the frame: the ball must have radius^2 < 4 pi times it. */
 double hb_drift_frame_time(double growth, double tau0);
 /* The first n_value nodes are those of `value` (kappa), the next n_arm of `arm` (the slope
- * measure); without weights of a cloud all have the same. arm NULL: the nodes of `value` serve both
- * averages, with arms y/2, to parabolic degree 3. F: scratch (n_arm, or without arm n_value, dim). */
+ * measure); without weights all have the same. arm NULL: the nodes of `value` serve both averages,
+ * with arms y/2, to parabolic degree 3. F: scratch (n_arm, or without arm n_value, dim). */
 hb_status hb_drift_frame_place(hb_context *alone, const hb_drift_frame *frame,
-                               const hb_cloud *value, size_t n_value, const hb_cloud *arm,
+                               const hb_ball_nodes *value, size_t n_value, const hb_ball_nodes *arm,
                                size_t n_arm, double *F, const hb_drift_nodes *out);
 
 #endif

@@ -3,7 +3,8 @@
  * (averages.c; docs/mean-value.md). The averages come as deviations from the anchor, with u and w
  * divided by u0 = e^v0, so that v = v0 + a, u = e^v0 (1 + b), w = e^v0 (v0 + c).
  *
- * A number to reproduce: F = -x, u the standard normal density: u(0) = 0.3989423 for every radius. */
+ * A number to reproduce: F = -x, u the standard normal density: u(0) = 0.3989423 for every
+ * radius. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/sized.h"

@@ -3,7 +3,7 @@
  * A block's mean and sum of squared deviations M are formed in two passes, and two parts a, b are
  * joined by (T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm for
  * computing sample variances, 1979)
- *     mean = mean_a + (n_b/n) delta,   M = M_a + M_b + delta^2 n_a n_b/n,   delta = mean_b - mean_a.
+ *     mean = mean_a + (n_b/n) delta, M = M_a + M_b + delta^2 n_a n_b/n, delta = mean_b - mean_a.
  * No large squares are subtracted. A number to reproduce: 1, 2, 4 and 1e9 times that have the
  * standard errors 0.8819171 and 0.8819171e9. */
 #include "mean/moments.h"

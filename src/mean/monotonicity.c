@@ -1,7 +1,7 @@
 /* The monotonicity functional of the paper,
  *     J(r) = r^-D int_{E_r} u |y|^2/s^2 + int_0^r 4D rho^-(D+1) int_{E_rho} h_u psi_rho,
- * psi_rho = ln(rho^D Phi), h_u = -div(F u). With y = rho z, s = rho^2 sigma the first part is
- * 4 E_kappa[u], since kappa = |z|^2/(4 sigma^2), and the second 4 D int_0^r rho int_{E_1} psi_0 h_u,
+ * psi_rho = ln(rho^D Phi), h_u = -div(F u). With y = rho z, s = rho^2 sigma the first part is 4
+ * E_kappa[u], since kappa = |z|^2/(4 sigma^2), and the second 4 D int_0^r rho int_{E_1} psi_0 h_u,
  * which is C1 r^2 E_source[h_u]: the source measure psi_0 has mass C1/(2D), and rho/(r^2/2) is the
  * density of r sqrt(U). So J is four times the average of u, and J(r) = 4 u(x0, tau0) for every r
  * exactly when u solves the equation. All radii share their draws.

@@ -5,9 +5,10 @@
  *     h_u = -div(F u)                                = u a
  *     h_v = |grad v|^2 - F.grad v - div F            = |grad v|^2 + a
  *     h_w = -div(F w) - u |grad v|^2 - u div F       = u ((1+v) a - |grad v|^2)
- * since grad w = u (1+v) grad v: only v, grad v, F and div F are needed. u and w are divided by u0 = u(anchor) and formed from v - v0:
- * a density of 1e-300 is as accurate as one of 1. Deviations from the anchor's value are formed
- * without cancellation, since residuals are differences of nearly equal numbers:
+ * since grad w = u (1+v) grad v: only v, grad v, F and div F are needed. u and w are divided by u0
+ * = u(anchor) and formed from v - v0: a density of 1e-300 is as accurate as one of 1. Deviations
+ * from the anchor's value are formed without cancellation, since residuals are differences of
+ * nearly equal numbers:
  *     u/u0 - 1 = expm1(v - v0),     w/u0 - v0 = v0 expm1(v - v0) + e^(v - v0) (v - v0) .
  * A number to reproduce: the stationary density of F = -x in one dimension has a = 1 - x^2, hence
  * h_u(2) = -3 u(2) = -0.16197. */
@@ -39,15 +40,20 @@ hb_status hb_equation_create(hb_context *context, const hb_problem *problem, con
     return HB_OK;
 }
 
-static hb_status check_finite(hb_context *context, hb_status failure, const char *what, size_t n,
-                              size_t columns, const double *values, size_t dim, const double *x,
-                              const double *tau)
+/* Where values are needed. */
+typedef struct node_rows {
+    size_t n, dim;
+    const double *x, *tau; // (n, dim), (n)
+} node_rows;
+
+static hb_status check_finite(hb_context *context, const node_rows *at, hb_status failure,
+                              const char *what, size_t columns, const double *values)
 {
-    for (size_t i = 0; i < n * columns; i++) {
+    for (size_t i = 0; i < at->n * columns; i++) {
         const size_t row = i / columns;
         HB_CHECK(context, isfinite(values[i]), failure,
                  "%s is %g at tau = %g, x1 = %g%s; it must be finite in the whole heat ball", what,
-                 values[i], tau[row], x[row * dim], dim > 1 ? ", .." : "");
+                 values[i], at->tau[row], at->x[row * at->dim], at->dim > 1 ? ", .." : "");
     }
     return HB_OK;
 }
@@ -60,10 +66,10 @@ hb_status hb_field_values(hb_context *context, const hb_equation *equation, size
     const int code = field->evaluate(field->user, n, x, tau, v, gradient);
     HB_CHECK(context, code == 0, HB_ERROR_CALLBACK,
              "the field's callback returned %d for %zu points from tau = %g on", code, n, tau[0]);
-    HB_TRY(check_finite(context, HB_ERROR_NUMERICAL, "the field's v", n, 1, v, d, x, tau));
+    const node_rows at = {n, d, x, tau};
+    HB_TRY(check_finite(context, &at, HB_ERROR_NUMERICAL, "the field's v", 1, v));
     if (!gradient) return HB_OK;
-    return check_finite(context, HB_ERROR_NUMERICAL, "the field's gradient", n, d, gradient, d, x,
-                        tau);
+    return check_finite(context, &at, HB_ERROR_NUMERICAL, "the field's gradient", d, gradient);
 }
 
 hb_status hb_drift_values(hb_context *context, const hb_equation *equation, size_t n,
@@ -72,9 +78,10 @@ hb_status hb_drift_values(hb_context *context, const hb_equation *equation, size
     const size_t d = (size_t)equation->dim;
     HB_TRY(hb_problem_drift_each(context, equation->problem, n, x, tau, drift, divergence, NULL,
                                  NULL));
-    HB_TRY(check_finite(context, HB_ERROR_DOMAIN, "the drift", n, d, drift, d, x, tau));
-    return check_finite(context, HB_ERROR_DOMAIN, "the divergence of the drift", n, 1, divergence,
-                        d, x, tau);
+    const node_rows at = {n, d, x, tau};
+    HB_TRY(check_finite(context, &at, HB_ERROR_DOMAIN, "the drift", d, drift));
+    return check_finite(context, &at, HB_ERROR_DOMAIN, "the divergence of the drift", 1,
+                        divergence);
 }
 
 void hb_anchor_deviations(const hb_nodes *nodes, double v0, double *values)

@@ -9,9 +9,9 @@
  * tools/coefficients.py computes the polynomials. Error: 3.2 ulp at most over 4 million normals (4
  * is the tested bound).
  *
- * A step waits long for the one before it; the processor fills the time with the next vectors, as far
- * as it looks ahead. So callers make a batch of logarithms and then a batch of directions, in two
- * short loops, not both in one long one.
+ * A step waits long for the one before it; the processor fills the time with the next vectors, as
+ * far as it looks ahead. So callers make a batch of logarithms and then a batch of directions, in
+ * two short loops, not both in one long one.
  *
  * All inline and static: include it only in files that are compiled once per instruction set. */
 #ifndef HB_RANDOM_BOX_MULLER_H

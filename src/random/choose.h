@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* The component k with cumulative[k-1] < u <= cumulative[k], cumulative[count] being sums of weights. */
+/* The component k with cumulative[k-1] < u <= cumulative[k], cumulative[count] being sums of
+ * weights. */
 static inline size_t hb_random_choose(size_t count, const double *cumulative, double u)
 {
     size_t first = 0, last = count - 1;

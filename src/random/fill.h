@@ -1,4 +1,4 @@
-/* random/fill.h: draws by index on the calling thread, for rooms that make their own parallel
+/* random/fill.h: draws by index on the calling thread, for modules that make their own parallel
  * loops.
  *
  * out[0..n-1] = draws first .. first+n-1; the caller has checked that first+n does not wrap. */

@@ -21,7 +21,8 @@ typedef struct hb_vector_kernels {
     void (*uniform_f32)(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks,
                         float *out);
     void (*normal_f32)(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks, float *out);
-    /* x[i] <- exp(x[i]); x[i] <- -2 ln x[i] for normal x in (0,1); n a multiple of HB_VECTOR_GROUP */
+    /* x[i] <- exp(x[i]); x[i] <- -2 ln x[i] for normal x in (0,1); n a multiple of
+     * HB_VECTOR_GROUP */
     void (*exp)(size_t n, double *x);
     void (*minus_two_log)(size_t n, double *x);
 } hb_vector_kernels;

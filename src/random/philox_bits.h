@@ -2,16 +2,18 @@
  *
  * Philox (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011). A
  * block is the counter (c0,c1,c2,c3) = (block low, block high, stream low, stream high) after ten
- * rounds under the key (k0,k1) = seed. With the 64-bit products p0 = m0 c0 and p1 = m1 c2 a round is
+ * rounds under the key (k0,k1) = seed. With the 64-bit products p0 = m0 c0 and p1 = m1 c2 a round
+ * is
  *
  *     c0' = high(p1) ^ c1 ^ k0    c1' = low(p1)    c2' = high(p0) ^ c3 ^ k1    c3' = low(p0).
  *
  * Each word sits in the lower half of a 64-bit lane; the upper half holds rubbish, which the
  * multiply ignores. Must reproduce: counter 0, key 0 gives 6627e8d5 e169c58d bc57ac4c 9b00dbd8.
  *
- * Eight vector operations a round, ten rounds: half of the time of a normal. Fewer, same bits:
- *   - Only c0 differs between blocks that share their upper word. So p1 of round 0 and p0 of round 1
- *     are the same for all, and p0 of round 0 grows by a constant from vector to vector.
+ * Eight vector operations a round, ten rounds: half of the time of a normal. Fewer, with the same
+ * result:
+ *   - Only c0 differs between blocks that share their upper word. So p1 of round 0 and p0 of round
+ *     1 are the same for all, and p0 of round 0 grows by a constant from vector to vector.
  *   - Both halves of a product meet a key, the upper one at once, the lower one a round later. One
  *     xor of the product with both keys serves two rounds: p0 in even rounds, p1 in odd ones. Where
  *     a xor of three is one operation (AVX-512) keys cost nothing, and each round takes its own.
@@ -54,8 +56,8 @@ typedef struct philox_state {
     vi c0[CHAINS], c1[CHAINS], c2[CHAINS], c3[CHAINS];
 } philox_state;
 
-/* Round i. Unless a xor of three is one operation, c1 has its key already when i is even and c3 when
- * i is odd. */
+/* Round i. Unless a xor of three is one operation, c1 has its key already when i is even and c3
+ * when i is odd. */
 INLINE void philox_round(const philox_key *key, int i, philox_state *s)
 {
     const vi m0 = vi_set(PHILOX_M0), m1 = vi_set(PHILOX_M1);
@@ -110,8 +112,8 @@ INLINE void philox_first_rounds(const philox_key *key, uint64_t stream, uint64_t
     for (int i = 0; i < 3; i++) philox_round(key, i, s);
 }
 
-/* What rounds 0 to 2 have in common for blocks with one upper word: the parts of c2 in rounds 1 and 2
- * that are the same for all, and what p1 of round 1 and p0 of round 2 are xored with. */
+/* What rounds 0 to 2 have in common for blocks with one upper word: the parts of c2 in rounds 1 and
+ * 2 that are the same for all, and what p1 of round 1 and p0 of round 2 are xored with. */
 typedef struct philox_shared {
     vi c2_of_1, c2_of_2, with_p1, with_p0;
 } philox_shared;

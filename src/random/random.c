@@ -51,8 +51,8 @@ static size_t fill_through_buffer(const draw_kind *kind, const hb_vector_kernels
     return count;
 }
 
-static void fill(const draw_kind *kind, const hb_vector_kernels *kernels, uint64_t seed,
-                 uint64_t stream, uint64_t first, size_t n, unsigned char *out)
+static void random_fill(const draw_kind *kind, const hb_vector_kernels *kernels, uint64_t seed,
+                        uint64_t stream, uint64_t first, size_t n, unsigned char *out)
 {
     const size_t group = HB_BLOCK_GROUP * kind->per_block;
     while (n > 0) {
@@ -73,13 +73,13 @@ static void fill(const draw_kind *kind, const hb_vector_kernels *kernels, uint64
 void hb_fill_uniform(const hb_vector_kernels *kernels, uint64_t seed, uint64_t stream,
                      uint64_t first, size_t n, double *out)
 {
-    fill(&uniform_kind, kernels, seed, stream, first, n, (unsigned char *)out);
+    random_fill(&uniform_kind, kernels, seed, stream, first, n, (unsigned char *)out);
 }
 
 void hb_fill_normal(const hb_vector_kernels *kernels, uint64_t seed, uint64_t stream,
                     uint64_t first, size_t n, double *out)
 {
-    fill(&normal_kind, kernels, seed, stream, first, n, (unsigned char *)out);
+    random_fill(&normal_kind, kernels, seed, stream, first, n, (unsigned char *)out);
 }
 
 /* ---- the public calls: the same on the context's threads ---- */
@@ -100,13 +100,13 @@ static hb_status fill_task(void *user, size_t index, int thread)
     const request *r = user;
     const size_t start = index * DRAWS_PER_TASK;
     const size_t count = r->n - start < DRAWS_PER_TASK ? r->n - start : DRAWS_PER_TASK;
-    fill(r->kind, r->kernels, r->seed, r->stream, r->first + start, count,
-         r->out + start * r->kind->size);
+    random_fill(r->kind, r->kernels, r->seed, r->stream, r->first + start, count,
+                r->out + start * r->kind->size);
     return HB_OK;
 }
 
-static hb_status draw(hb_context *context, const draw_kind *kind, uint64_t seed, uint64_t stream,
-                      uint64_t first, size_t n, void *out)
+static hb_status random_draw(hb_context *context, const draw_kind *kind, uint64_t seed,
+                             uint64_t stream, uint64_t first, size_t n, void *out)
 {
     HB_CHECK(context, out != NULL || n == 0, HB_ERROR_ARGUMENT,
              "out is NULL; it must hold %zu draws", n);
@@ -120,29 +120,29 @@ static hb_status draw(hb_context *context, const draw_kind *kind, uint64_t seed,
 hb_status hb_random_words(hb_context *context, uint64_t seed, uint64_t stream, uint64_t first,
                           size_t n, uint32_t *out)
 {
-    return draw(context, &words_kind, seed, stream, first, n, out);
+    return random_draw(context, &words_kind, seed, stream, first, n, out);
 }
 
 hb_status hb_random_uniform(hb_context *context, uint64_t seed, uint64_t stream, uint64_t first,
                             size_t n, double *out)
 {
-    return draw(context, &uniform_kind, seed, stream, first, n, out);
+    return random_draw(context, &uniform_kind, seed, stream, first, n, out);
 }
 
 hb_status hb_random_normal(hb_context *context, uint64_t seed, uint64_t stream, uint64_t first,
                            size_t n, double *out)
 {
-    return draw(context, &normal_kind, seed, stream, first, n, out);
+    return random_draw(context, &normal_kind, seed, stream, first, n, out);
 }
 
 hb_status hb_random_uniform_f32(hb_context *context, uint64_t seed, uint64_t stream, uint64_t first,
                                 size_t n, float *out)
 {
-    return draw(context, &uniform_f32_kind, seed, stream, first, n, out);
+    return random_draw(context, &uniform_f32_kind, seed, stream, first, n, out);
 }
 
 hb_status hb_random_normal_f32(hb_context *context, uint64_t seed, uint64_t stream, uint64_t first,
                                size_t n, float *out)
 {
-    return draw(context, &normal_f32_kind, seed, stream, first, n, out);
+    return random_draw(context, &normal_f32_kind, seed, stream, first, n, out);
 }

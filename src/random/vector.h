@@ -4,7 +4,8 @@
  * that includes this is compiled once per instruction set with HB_VECTOR_<isa> defined; everything
  * is static inline, so nothing leaks between the sets.
  *
- * vd_sum_halves adds the eight doubles of 8/LANES vectors: the upper half to the lower, until one is left.
+ * vd_sum_halves adds the eight doubles of 8/LANES vectors: the upper half to the lower, until one
+ * is left.
  *
  * Bits: fma is one rounding on AVX2 and AVX-512, two on SSE2 and scalar; all else is IEEE and lane
  * by lane. SLEEF's "finz" (with FMA) and "cinz" (without) functions are bit-reproducible within
@@ -21,50 +22,56 @@
 #define INLINE static inline __attribute__((always_inline))
 #define APART static __attribute__((noinline)) /* a loop whose constants stay in registers */
 
+#if defined(HB_VECTOR_avx512) || defined(HB_VECTOR_avx2) || defined(HB_VECTOR_sse2)
+/* Names that differ by the width of a vector alone; each set below has MM and SI. */
+#define vd_set MM(set1_pd)
+#define vd_add MM(add_pd)
+#define vd_sub MM(sub_pd)
+#define vd_mul MM(mul_pd)
+#define vd_div MM(div_pd)
+#define vd_sqrt MM(sqrt_pd)
+#define vd_load MM(loadu_pd)
+#define vd_min MM(min_pd)
+#define vd_max MM(max_pd)
+#define vd_store MM(storeu_pd)
+#define vd_bits SI(castpd)
+#define vi_add MM(add_epi64)
+#define vi_shift_right(x, n) MM(srli_epi64)(x, n)
+#define vi_shift_left(x, n) MM(slli_epi64)(x, n)
+#define vi_multiply_low MM(mul_epu32)
+#define vi_load(p) SI(loadu)((const vi *)(p))
+#define vi_store(p, x) SI(storeu)((vi *)(p), x)
+#define vi_and SI(and)
+#define vi_or SI(or)
+#define vi_xor SI(xor)
+#define vf_set MM(set1_ps)
+#define vf_add MM(add_ps)
+#define vf_mul MM(mul_ps)
+#define vf_min MM(min_ps)
+#define vf_sqrt MM(sqrt_ps)
+#define vf_load MM(loadu_ps)
+#define vf_store MM(storeu_ps)
+#define vf_from_int(p) MM(cvtepi32_ps)(vi_load(p))
+#endif
+
 #if defined(HB_VECTOR_avx512)
 #include <immintrin.h>
 #define LANES 8
 #define CHAINS 4
 #define XOR3_IS_ONE 1
 #define ISA_NAME(x) x##_avx512
+#define MM(operation) _mm512_##operation
+#define SI(operation) _mm512_##operation##_si512
 typedef __m512d vd;
 typedef __m512i vi;
 typedef __m512 vf;
-#define vd_set _mm512_set1_pd
-#define vd_add _mm512_add_pd
-#define vd_sub _mm512_sub_pd
-#define vd_mul _mm512_mul_pd
-#define vd_div _mm512_div_pd
-#define vd_sqrt _mm512_sqrt_pd
-#define vd_load _mm512_loadu_pd
-#define vd_min _mm512_min_pd
-#define vd_max _mm512_max_pd
-#define vd_store _mm512_storeu_pd
 #define vd_from_floats(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
 #define vd_to_floats(p, x) _mm256_storeu_ps(p, _mm512_cvtpd_ps(x))
-#define vd_bits _mm512_castpd_si512
 #define vi_as_vd _mm512_castsi512_pd
-#define vi_load(p) _mm512_loadu_si512(p)
-#define vi_store(p, x) _mm512_storeu_si512(p, x)
-#define vi_add _mm512_add_epi64
-#define vi_and _mm512_and_si512
-#define vi_or _mm512_or_si512
-#define vi_xor _mm512_xor_si512
-#define vi_shift_right(x, n) _mm512_srli_epi64(x, n)
-#define vi_shift_left(x, n) _mm512_slli_epi64(x, n)
-#define vi_multiply_low _mm512_mul_epu32
 #define vd_exp Sleef_finz_expd8_u10avx512f
 #define vf_log Sleef_finz_logf16_u35avx512f
 #define vf_sincospi Sleef_finz_sincospif16_u05avx512f
 typedef Sleef___m512_2 vf_pair;
-#define vf_set _mm512_set1_ps
-#define vf_add _mm512_add_ps
-#define vf_mul _mm512_mul_ps
-#define vf_min _mm512_min_ps
-#define vf_sqrt _mm512_sqrt_ps
-#define vf_load _mm512_loadu_ps
-#define vf_store _mm512_storeu_ps
-#define vf_from_int(p) _mm512_cvtepi32_ps(_mm512_loadu_si512(p))
 INLINE vi vi_set(uint64_t x)
 {
     return _mm512_set1_epi64((long long)x);
@@ -103,44 +110,18 @@ INLINE void vd_store_pairs(double *out, vd a, vd b)
 #define CHAINS 2
 #define XOR3_IS_ONE 0
 #define ISA_NAME(x) x##_avx2
+#define MM(operation) _mm256_##operation
+#define SI(operation) _mm256_##operation##_si256
 typedef __m256d vd;
 typedef __m256i vi;
 typedef __m256 vf;
-#define vd_set _mm256_set1_pd
-#define vd_add _mm256_add_pd
-#define vd_sub _mm256_sub_pd
-#define vd_mul _mm256_mul_pd
-#define vd_div _mm256_div_pd
-#define vd_sqrt _mm256_sqrt_pd
-#define vd_load _mm256_loadu_pd
-#define vd_min _mm256_min_pd
-#define vd_max _mm256_max_pd
-#define vd_store _mm256_storeu_pd
 #define vd_from_floats(p) _mm256_cvtps_pd(_mm_loadu_ps(p))
 #define vd_to_floats(p, x) _mm_storeu_ps(p, _mm256_cvtpd_ps(x))
-#define vd_bits _mm256_castpd_si256
 #define vi_as_vd _mm256_castsi256_pd
-#define vi_load(p) _mm256_loadu_si256((const __m256i *)(p))
-#define vi_store(p, x) _mm256_storeu_si256((__m256i *)(p), x)
-#define vi_add _mm256_add_epi64
-#define vi_and _mm256_and_si256
-#define vi_or _mm256_or_si256
-#define vi_xor _mm256_xor_si256
-#define vi_shift_right(x, n) _mm256_srli_epi64(x, n)
-#define vi_shift_left(x, n) _mm256_slli_epi64(x, n)
-#define vi_multiply_low _mm256_mul_epu32
 #define vd_exp Sleef_finz_expd4_u10avx2
 #define vf_log Sleef_finz_logf8_u35avx2
 #define vf_sincospi Sleef_finz_sincospif8_u05avx2
 typedef Sleef___m256_2 vf_pair;
-#define vf_set _mm256_set1_ps
-#define vf_add _mm256_add_ps
-#define vf_mul _mm256_mul_ps
-#define vf_min _mm256_min_ps
-#define vf_sqrt _mm256_sqrt_ps
-#define vf_load _mm256_loadu_ps
-#define vf_store _mm256_storeu_ps
-#define vf_from_int(p) _mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)(p)))
 INLINE vi vi_set(uint64_t x)
 {
     return _mm256_set1_epi64x((long long)x);
@@ -177,44 +158,18 @@ INLINE void vd_store_pairs(double *out, vd a, vd b)
 #define CHAINS 2
 #define XOR3_IS_ONE 0
 #define ISA_NAME(x) x##_sse2
+#define MM(operation) _mm_##operation
+#define SI(operation) _mm_##operation##_si128
 typedef __m128d vd;
 typedef __m128i vi;
 typedef __m128 vf;
-#define vd_set _mm_set1_pd
-#define vd_add _mm_add_pd
-#define vd_sub _mm_sub_pd
-#define vd_mul _mm_mul_pd
-#define vd_div _mm_div_pd
-#define vd_sqrt _mm_sqrt_pd
-#define vd_load _mm_loadu_pd
-#define vd_min _mm_min_pd
-#define vd_max _mm_max_pd
-#define vd_store _mm_storeu_pd
 #define vd_from_floats(p) _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(p))))
 #define vd_to_floats(p, x) _mm_storel_epi64((__m128i *)(p), _mm_castps_si128(_mm_cvtpd_ps(x)))
-#define vd_bits _mm_castpd_si128
 #define vi_as_vd _mm_castsi128_pd
-#define vi_load(p) _mm_loadu_si128((const __m128i *)(p))
-#define vi_store(p, x) _mm_storeu_si128((__m128i *)(p), x)
-#define vi_add _mm_add_epi64
-#define vi_and _mm_and_si128
-#define vi_or _mm_or_si128
-#define vi_xor _mm_xor_si128
-#define vi_shift_right(x, n) _mm_srli_epi64(x, n)
-#define vi_shift_left(x, n) _mm_slli_epi64(x, n)
-#define vi_multiply_low _mm_mul_epu32
 #define vd_exp Sleef_cinz_expd2_u10sse2
 #define vf_log Sleef_cinz_logf4_u35sse2
 #define vf_sincospi Sleef_cinz_sincospif4_u05sse2
 typedef Sleef___m128_2 vf_pair;
-#define vf_set _mm_set1_ps
-#define vf_add _mm_add_ps
-#define vf_mul _mm_mul_ps
-#define vf_min _mm_min_ps
-#define vf_sqrt _mm_sqrt_ps
-#define vf_load _mm_loadu_ps
-#define vf_store _mm_storeu_ps
-#define vf_from_int(p) _mm_cvtepi32_ps(_mm_loadu_si128((const __m128i *)(p)))
 INLINE vi vi_set(uint64_t x)
 {
     return _mm_set1_epi64x((long long)x);
@@ -335,7 +290,8 @@ INLINE void vi_store_words(uint32_t *out, vi a, vi b)
 
 #define FLOAT_LANES (LANES == 1 ? 1 : 2 * LANES)
 
-/* Eight floats, on any instruction set; and the transpose of eight rows of eight: to[k * pad + r] = from[r * n + k]. */
+/* Eight floats, on any instruction set; and the transpose of eight rows of eight: to[k * pad + r] =
+ * from[r * n + k]. */
 typedef float vf8 __attribute__((vector_size(32)));
 #define vf8_mix(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 INLINE void vf8_transpose(const float *from, size_t n, float *to, size_t pad)

@@ -1,7 +1,7 @@
 /* Words, uniforms and normals for whole groups of blocks; compiled once per instruction set.
  *
- * The bits of a batch of blocks are made first, then turned into numbers, by several short loops over
- * the batch: each keeps the pipelines full by itself (philox_bits.h, box_muller.h). */
+ * The bits of a batch of blocks are made first, then turned into numbers, by several short loops
+ * over the batch: each keeps the pipelines full by itself (philox_bits.h, box_muller.h). */
 #include "random/box_muller.h"
 #include "random/philox.h"
 #include "random/philox_bits.h"

@@ -1,29 +1,61 @@
 /* Which method serves a problem: the one place that decides it, from the table of methods.c.
  *
- * A method that is asked for by name is the first row of that name that serves the facts; where none does, the refusal
- * has the reason and the methods that do serve. auto takes the rows that serve by rank. Rows of one rank that sample share
- * the points. A row whose work fails for want of memory or accuracy passes the problem on to the next rank, and so does
- * a grid whose errors are infinite where the next rank knows better: a closed form, or trajectories through a pulse in t.
+ * A method that is requested by name is the first row of that name that serves the facts; where
+ * none does, the refusal has the reason and the methods that do serve. auto takes the rows that
+ * serve by rank. Rows of one rank that sample share the points. A row whose work fails for want of
+ * memory or accuracy passes the problem on to the next rank, and so does a grid whose errors are
+ * infinite where the next rank knows better: a closed form, or trajectories through a pulse in t.
  *
- * A number to reproduce: "x - x^3" from N(0,1) is solved on the grid in 3 dimensions and by sampling in 4. */
+ * A number to reproduce: "x - x^3" from N(0,1) is solved on the grid in 3 dimensions and by
+ * sampling in 4. */
 #include "base/context.h"
-#include "solve/method.h"
-#include "solve/solve_settings.h"
+#include "problem/drift_facts.h"
+#include "problem/initial/initial_average.h"
+#include "problem/line_balance.h"
+#include "problem/problem_parts.h"
+#include "problem/stationary_density.h"
+#include "problem/time_cuts.h"
+#include "problem/transform/transform.h"
+#include "solve/solve_parts.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+/* ---- facts ---- */
+
+void hb_solve_facts_read(const hb_problem *problem, const hb_solve_plan *plan, double time,
+                         hb_solve_facts *out)
+{
+    const int stationary = isinf(time);
+    *out = (hb_solve_facts){.asked = plan->method,
+                            .time = stationary ? HB_TIME_STATIONARY
+                                    : time > 0 ? HB_TIME_FINITE
+                                               : HB_TIME_ZERO,
+                            .dim = hb_problem_dim(problem),
+                            .noise = hb_problem_noise_kind(problem),
+                            .transformed = hb_problem_transform_of(problem) != NULL,
+                            .autonomous = hb_problem_is_autonomous(problem) &&
+                                          hb_problem_noise_is_constant(problem),
+                            .linear = hb_problem_is_linear(problem),
+                            .gradient_known = stationary && hb_stationary_is_known(problem),
+                            .balance_known = stationary && hb_problem_has_balance(problem),
+                            .point_start = hb_problem_initial_facts(problem)->point,
+                            .start_moves = hb_initial_moves(problem),
+                            .pulses = hb_problem_cuts(problem)->n > 0,
+                            .own_paths = plan->sampling.paths != NULL};
+}
+
 /* ---- rows ---- */
 
-static int rank_in_auto(const hb_method_ops *row, const hb_solve_facts *facts)
+static int choose_rank_in_auto(const hb_method_ops *row, const hb_solve_facts *facts)
 {
     return row->rank_of ? row->rank_of(facts) : row->rank;
 }
 
 /* NULL: it serves. */
-static const char *reason_against(const hb_method_ops *row, const hb_solve_facts *facts)
+static const char *choose_reason_against(const hb_method_ops *row, const hb_solve_facts *facts)
 {
     return row->serves ? row->serves(facts) : NULL;
 }
@@ -33,16 +65,18 @@ static int has_name(const hb_method_ops *row, int asked)
     return asked == HB_METHOD_AUTO || row->info.method == asked || (row->stands_for >> asked & 1);
 }
 
-/* The first row of this name that serves; else NULL and the reason of the first that has the name. */
-static const hb_method_ops *row_of(const hb_solve_facts *facts, int asked, const char **reason)
+/* The first row of this name that serves; else NULL and the reason of the first that has the
+ * name. */
+static const hb_method_ops *choose_row_of(const hb_solve_facts *facts, int asked,
+                                          const char **reason)
 {
     hb_solve_facts own = *facts;
     own.asked = asked;
     *reason = NULL;
     for (const hb_method_ops *const *row = hb_methods; *row; row++) {
         if (!has_name(*row, asked) || !((*row)->times & (unsigned)facts->time)) continue;
-        const char *why = reason_against(*row, &own);
-        if (!why && (asked != HB_METHOD_AUTO || rank_in_auto(*row, &own) > 0)) return *row;
+        const char *why = choose_reason_against(*row, &own);
+        if (!why && (asked != HB_METHOD_AUTO || choose_rank_in_auto(*row, &own) > 0)) return *row;
         if (!*reason) *reason = why;
     }
     if (!*reason) *reason = facts->time == HB_TIME_STATIONARY ? "time is inf" : "it has no answer";
@@ -50,24 +84,27 @@ static const hb_method_ops *row_of(const hb_solve_facts *facts, int asked, const
 }
 
 /* The least rank above this one among the rows that serve; 0: none. */
-static int next_rank(const hb_solve_facts *facts, int above)
+static int choose_next_rank(const hb_solve_facts *facts, int above)
 {
     int least = INT_MAX;
     for (const hb_method_ops *const *row = hb_methods; *row; row++) {
-        if (!((*row)->times & (unsigned)facts->time) || reason_against(*row, facts)) continue;
-        const int rank = rank_in_auto(*row, facts);
+        if (!((*row)->times & (unsigned)facts->time) || choose_reason_against(*row, facts))
+            continue;
+        const int rank = choose_rank_in_auto(*row, facts);
         if (rank > above && rank < least) least = rank;
     }
     return least < INT_MAX ? least : 0;
 }
 
 /* The rows of a rank, at most HB_MOST_RUNS; only rows that sample share one. */
-static int rows_of_rank(const hb_solve_facts *facts, int rank, const hb_method_ops **out)
+static int choose_rows_of_rank(const hb_solve_facts *facts, int rank, const hb_method_ops **out)
 {
     int n = 0;
     for (const hb_method_ops *const *row = hb_methods; *row && n < HB_MOST_RUNS; row++) {
-        if (!((*row)->times & (unsigned)facts->time) || reason_against(*row, facts)) continue;
-        if (rank_in_auto(*row, facts) == rank && (n == 0 || (*row)->estimator)) out[n++] = *row;
+        if (!((*row)->times & (unsigned)facts->time) || choose_reason_against(*row, facts))
+            continue;
+        if (choose_rank_in_auto(*row, facts) == rank && (n == 0 || (*row)->estimator))
+            out[n++] = *row;
     }
     return n;
 }
@@ -77,18 +114,18 @@ int hb_method_begins_on_grid(const hb_solve_facts *facts)
     const hb_method_ops *rows[HB_MOST_RUNS] = {NULL};
     const char *reason;
     if (facts->asked != HB_METHOD_AUTO) {
-        const hb_method_ops *row = row_of(facts, facts->asked, &reason);
+        const hb_method_ops *row = choose_row_of(facts, facts->asked, &reason);
         return row && row->info.method == HB_METHOD_GRID;
     }
-    const int rank = next_rank(facts, 0);
-    return rank > 0 && rows_of_rank(facts, rank, rows) > 0 &&
+    const int rank = choose_next_rank(facts, 0);
+    return rank > 0 && choose_rows_of_rank(facts, rank, rows) > 0 &&
            rows[0]->info.method == HB_METHOD_GRID;
 }
 
 /* ---- refusals ---- */
 
 /* "grid, walk or auto": the methods that serve, or that read a setting; from names[n]. */
-static void join_names(int n, const char *const *names, size_t size, char *out)
+static void choose_join_names(int n, const char *const *names, size_t size, char *out)
 {
     size_t used = 0;
     out[0] = 0;
@@ -102,17 +139,18 @@ static void join_names(int n, const char *const *names, size_t size, char *out)
 
 enum { MOST_NAMES = 16 };
 
-static hb_status refuse_problem(hb_context *context, const hb_solve_facts *facts, const char *why)
+static hb_status choose_refuse_problem(hb_context *context, const hb_solve_facts *facts,
+                                       const char *why)
 {
     const char *names[MOST_NAMES], *reason;
     char list[256];
     const hb_method_description *info;
     int n = 0;
     for (int k = 1; (info = hb_method_info(k)) && n < MOST_NAMES - 1; k++)
-        if (info->method != facts->asked && row_of(facts, info->method, &reason))
+        if (info->method != facts->asked && choose_row_of(facts, info->method, &reason))
             names[n++] = info->name;
-    if (row_of(facts, HB_METHOD_AUTO, &reason)) names[n++] = "auto";
-    join_names(n, names, sizeof list, list);
+    if (choose_row_of(facts, HB_METHOD_AUTO, &reason)) names[n++] = "auto";
+    choose_join_names(n, names, sizeof list, list);
     if (facts->asked == HB_METHOD_AUTO)
         return hb_fail(context, HB_ERROR_ARGUMENT, "no method serves this problem: %s%s%s", why,
                        n > 0 ? "; take " : "", list);
@@ -121,7 +159,8 @@ static hb_status refuse_problem(hb_context *context, const hb_solve_facts *facts
         hb_method_of(facts->asked)->name, why, n > 0 ? "take " : "no other method does", list);
 }
 
-static hb_status refuse_setting(hb_context *context, const hb_solve_facts *facts, unsigned setting)
+static hb_status choose_refuse_setting(hb_context *context, const hb_solve_facts *facts,
+                                       unsigned setting)
 {
     const char *names[MOST_NAMES];
     char list[256];
@@ -129,7 +168,7 @@ static hb_status refuse_setting(hb_context *context, const hb_solve_facts *facts
     int n = 0;
     for (int k = 1; (info = hb_method_info(k)) && n < MOST_NAMES; k++)
         if (info->reads & setting) names[n++] = info->name;
-    join_names(n, names, sizeof list, list);
+    choose_join_names(n, names, sizeof list, list);
     return hb_fail(context, HB_ERROR_ARGUMENT,
                    "%s has no effect on the method %s; leave it out, or take %s",
                    hb_solve_setting_name(setting), hb_method_of(facts->asked)->name, list);
@@ -143,20 +182,23 @@ hb_status hb_method_check(hb_context *context, const hb_solve_facts *facts,
              "method is %d; it must be one of hb_method", facts->asked);
     const unsigned unread =
         plan->ignore_unread ? 0 : plan->given & ~hb_method_of(facts->asked)->reads;
-    if (unread) return refuse_setting(context, facts, unread & -unread);
-    return row_of(facts, facts->asked, &reason) ? HB_OK : refuse_problem(context, facts, reason);
+    if (unread) return choose_refuse_setting(context, facts, unread & -unread);
+    return choose_row_of(facts, facts->asked, &reason)
+               ? HB_OK
+               : choose_refuse_problem(context, facts, reason);
 }
 
 /* ---- auto ---- */
 
-static hb_status run_rows(const hb_solve_task *task, int n, const hb_method_ops *const *rows,
-                          hb_solution *out)
+static hb_status choose_run_rows(const hb_solve_task *task, int n, const hb_method_ops *const *rows,
+                                 hb_solution *out)
 {
     return rows[0]->run ? rows[0]->run(task, out) : hb_solve_by_samples(task, n, rows, out);
 }
 
 /* Why sampling comes first. */
-static void explain(const hb_solve_facts *facts, const hb_method_ops *first, size_t size, char *out)
+static void choose_explain(const hb_solve_facts *facts, const hb_method_ops *first, size_t size,
+                           char *out)
 {
     out[0] = 0;
     if (facts->own_paths)
@@ -169,9 +211,10 @@ static void explain(const hb_solve_facts *facts, const hb_method_ops *first, siz
                  HB_MOST_GRID_DIM);
 }
 
-/* A grid without an error at a point, where walks know a closed form or samples follow a pulse in t. */
-static int samples_are_better(const hb_solve_facts *facts, const hb_solution *out, size_t size,
-                              char *why)
+/* A grid without an error at a point, where walks know a closed form or samples follow a pulse in
+ * t. */
+static int choose_samples_are_better(const hb_solve_facts *facts, const hb_solution *out,
+                                     size_t size, char *why)
 {
     const int exact = facts->linear && facts->start_moves;
     if (!out->grid || facts->time != HB_TIME_FINITE || (!exact && !facts->pulses)) return 0;
@@ -183,17 +226,14 @@ static int samples_are_better(const hb_solve_facts *facts, const hb_solution *ou
     return 0;
 }
 
-static void drop_grid(hb_solution *out)
+static void choose_drop_grid(hb_solution *out)
 {
     hb_grid_destroy(out->grid);
     out->grid = NULL;
-    for (size_t i = 0; i < out->n; i++) {
-        hb_release(out->context, out->warnings[i]);
-        out->warnings[i] = NULL;
-    }
+    hb_solution_drop_warnings(out);
 }
 
-static hb_status run_by_rank(const hb_solve_task *task, hb_solution *out)
+static hb_status choose_run_by_rank(const hb_solve_task *task, hb_solution *out)
 {
     const hb_solve_facts *facts = task->facts;
     char why[HB_NOTE / 2];
@@ -203,32 +243,33 @@ static hb_status run_by_rank(const hb_solve_task *task, hb_solution *out)
     const double start = hb_seconds(), limit = plan.sampling.max_time;
     part.settings = &plan;
     part.why = why;
-    for (int rank = next_rank(facts, 0), next = 0;; rank = next) {
-        const int n = rows_of_rank(facts, rank, rows), first = next == 0;
-        if (n == 0) return refuse_problem(task->context, facts, "it has no answer");
-        next = next_rank(facts, rank);
-        if (first) explain(facts, rows[0], sizeof why, why);
-        /* Of a limited time a grid gets half where samples may follow, and they get what is left. */
+    for (int rank = choose_next_rank(facts, 0), next = 0;; rank = next) {
+        const int n = choose_rows_of_rank(facts, rank, rows), first = next == 0;
+        if (n == 0) return choose_refuse_problem(task->context, facts, "it has no answer");
+        next = choose_next_rank(facts, rank);
+        if (first) choose_explain(facts, rows[0], sizeof why, why);
+        /* Of a limited time a grid gets half where samples may follow, and they get what is
+         * left. */
         if (rows[0]->info.on_grid && next > 0 && task->settings->grid.max_time == 0)
             plan.grid.max_time = limit / 2;
-        const hb_status status = run_rows(&part, n, rows, out);
+        const hb_status status = choose_run_rows(&part, n, rows, out);
         if (limit > 0) plan.sampling.max_time = fmax(start + limit - hb_seconds(), 1e-3);
         const int failed = status == HB_ERROR_MEMORY || status == HB_ERROR_NUMERICAL;
         if (next == 0 || (status != HB_OK && !failed)) return status;
         if (failed)
             snprintf(why, sizeof why, "sampling, because the %s refused (%s)", rows[0]->info.name,
                      hb_context_message(task->context));
-        else if (!samples_are_better(facts, out, sizeof why, why))
+        else if (!choose_samples_are_better(facts, out, sizeof why, why))
             return HB_OK;
-        drop_grid(out);
+        choose_drop_grid(out);
     }
 }
 
 hb_status hb_method_choose(const hb_solve_task *task, hb_solution *out)
 {
     const char *reason;
-    if (task->facts->asked == HB_METHOD_AUTO) return run_by_rank(task, out);
-    const hb_method_ops *row = row_of(task->facts, task->facts->asked, &reason);
-    if (!row) return refuse_problem(task->context, task->facts, reason);
-    return run_rows(task, 1, &row, out);
+    if (task->facts->asked == HB_METHOD_AUTO) return choose_run_by_rank(task, out);
+    const hb_method_ops *row = choose_row_of(task->facts, task->facts->asked, &reason);
+    if (!row) return choose_refuse_problem(task->context, task->facts, reason);
+    return choose_run_rows(task, 1, &row, out);
 }

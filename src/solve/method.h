@@ -1,11 +1,13 @@
-/* solve/method.h: what a method says about itself, and the facts of a problem that decide who serves it.
+/* solve/method.h: what a method says about itself, and the facts of a problem that decide who
+ * serves it.
  *
- * A method is one file with one hb_method_ops and one line in methods.c. Everything that must know which methods there
- * are (hb_solve, the command, Python, --help, --method all) reads that table; nothing else decides who serves a problem.
+ * A method is one file with one hb_method_ops and one line in methods.c. Everything that must know
+ * which methods there are (hb_solve, the command, Python, --help, --method all) reads that table;
+ * nothing else decides who serves a problem.
  *
  *     asked by name    the first row of the table that has the name and serves the facts
- *     auto             the rows that serve, by rank; rows of one rank that sample share the points (a pilot run decides
- *                      at each point); a row that refuses while it works passes the problem to the next rank */
+ *     auto             the rows that serve, by rank; of rows of one rank that sample a pilot run
+ *                      chooses one at each point; a row that fails passes on to the next rank */
 #ifndef HB_SOLVE_METHOD_H
 #define HB_SOLVE_METHOD_H
 
@@ -15,7 +17,7 @@
 
 enum { HB_MOST_GRID_DIM = 3 };
 
-/* What is asked for; bits, so that a method can name all that it serves. */
+/* The requested time; bits, so that a method can name all that it serves. */
 typedef enum hb_time_kind {
     HB_TIME_ZERO = 1,       /* the initial density */
     HB_TIME_FINITE = 2,     /* one time, or one of several */
@@ -46,13 +48,15 @@ typedef struct hb_method_ops {
     hb_method_description info; /* for users; summary NULL: another row of this name has it */
     unsigned stands_for;        /* bits 1 << hb_method: names that this row may answer too */
     unsigned times;             /* hb_time_kind */
-    /* Returns NULL where it serves, else the reason why not, a clause without its method; NULL: it always serves. */
+    /* Returns NULL where it serves, else the reason why not, a clause without its method; NULL: it
+     * always serves. */
     const char *(*serves)(const hb_solve_facts *facts);
-    /* The order in which auto tries, from 1; 0: auto does not take it. Where it depends on the facts, rank_of gives it. */
+    /* The order in which auto tries, from 1; 0: auto does not take it. Where it depends on the
+     * facts, rank_of gives it. */
     int rank;
     int (*rank_of)(const hb_solve_facts *facts);
-    /* One of these. run fills the columns, method and note of out, whose n, dim and tau are set; estimator makes one
-     * that adds rounds to accumulators (sampling/estimator.h). */
+    /* One of these. run fills the columns, method and note of out, whose n, dim and tau are set;
+     * estimator makes one that adds rounds to accumulators (sampling/estimator.h). */
     hb_status (*run)(const hb_solve_task *task, hb_solution *out);
     hb_status (*estimator)(hb_context *context, const hb_solve_task *task, double tau,
                            hb_estimator *out);
@@ -61,11 +65,12 @@ typedef struct hb_method_ops {
 /* methods.c: all rows; ends with NULL. */
 extern const hb_method_ops *const hb_methods[];
 
-/* method_info.c: the first of the given hb_solve_setting that the method of this name does not read; NULL: none. */
+/* method_info.c: the first of the given hb_solve_setting that the method of this name does not
+ * read; NULL: none. */
 const char *hb_method_unread(unsigned given, const char *chosen);
 
-/* choose.c. Refuses, with the methods that do serve, what no row of the asked name serves, and settings that it does not
- * read. */
+/* choose.c. Refuses, with the methods that do serve, what no row of the asked name serves, and
+ * settings that it does not read. */
 hb_status hb_method_check(hb_context *context, const hb_solve_facts *facts,
                           const hb_solve_plan *plan);
 /* One time, by the asked method or by auto. */

@@ -1,10 +1,12 @@
-/* The grid as a method: Fokker-Planck on a grid to tau(t), or its null vector at t = inf, evaluated at the points.
+/* The grid as a method: Fokker-Planck on a grid to tau(t), or its null vector at t = inf, evaluated
+ * at the points.
  *
- * v = ln u and its gradient have errors e_v, e_s from refinement; u = e^v, w = u v, and to first order
+ * v = ln u and its gradient have errors e_v, e_s from refinement; u = e^v, w = u v, and to first
+ * order
  *     e_u = u e_v,      e_w = |dw/dv| e_v = |1 + v| u e_v
- * Ornstein-Uhlenbeck from N(0,1) with f = -x, g = sqrt(2) stays N(0,1): log-density at 0 is -ln(2 pi)/2 = -0.918939. */
+ * Ornstein-Uhlenbeck from N(0,1) with f = -x, g = sqrt(2) stays N(0,1): log-density at 0 is -ln(2
+ * pi)/2 = -0.918939. */
 #include "base/context.h"
-#include "solve/method.h"
 #include "solve/solve_parts.h"
 
 #include <math.h>
@@ -13,15 +15,16 @@
 
 /* ---- the grid ---- */
 
-static int is_inside(const hb_grid_info *info, const double *x)
+static int grid_is_inside(const hb_grid_info *info, const double *x)
 {
     for (int a = 0; a < info->dim; a++)
         if (!(x[a] >= info->low[a] && x[a] <= info->high[a])) return 0;
     return 1;
 }
 
-/* A point beyond the box: v goes on from the wall, and nothing is claimed. */
-static hb_status evaluate_outside(const hb_grid *grid, size_t i, const double *x, hb_solution *out)
+/* A point beyond the box: v continues from the boundary, and no error is known. */
+static hb_status grid_evaluate_outside(const hb_grid *grid, size_t i, const double *x,
+                                       hb_solution *out)
 {
     const size_t d = (size_t)out->dim;
     hb_field field;
@@ -43,8 +46,8 @@ hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const
     hb_grid_info_get(grid, sizeof info, &info);
     for (size_t i = 0; i < out->n; i++) {
         const double *x = points + i * d;
-        if (!is_inside(&info, x)) {
-            HB_TRY(evaluate_outside(grid, i, x, out));
+        if (!grid_is_inside(&info, x)) {
+            HB_TRY(grid_evaluate_outside(grid, i, x, out));
             continue;
         }
         HB_TRY(hb_grid_evaluate(
@@ -87,8 +90,8 @@ void hb_solve_note_grid(const hb_grid *grid, const char *opening, char *out, siz
 }
 
 /* The relaxation time is given as t. */
-static hb_status open_stationary(const hb_solve_task *task, const hb_grid *grid, size_t size,
-                                 char *out)
+static hb_status grid_open_stationary(const hb_solve_task *task, const hb_grid *grid, size_t size,
+                                      char *out)
 {
     hb_grid_info info;
     double relaxation = NAN;
@@ -101,7 +104,7 @@ static hb_status open_stationary(const hb_solve_task *task, const hb_grid *grid,
     return HB_OK;
 }
 
-static hb_status solve_once(const hb_solve_task *task, hb_solution *out)
+static hb_status grid_solve_once(const hb_solve_task *task, hb_solution *out)
 {
     hb_grid_settings settings = task->settings->grid;
     if (settings.max_time == 0) settings.max_time = task->settings->sampling.max_time;
@@ -111,7 +114,7 @@ static hb_status solve_once(const hb_solve_task *task, hb_solution *out)
     out->method = "grid";
     char opening[240];
     if (isinf(task->time))
-        HB_TRY(open_stationary(task, out->grid, sizeof opening, opening));
+        HB_TRY(grid_open_stationary(task, out->grid, sizeof opening, opening));
     else
         snprintf(opening, sizeof opening, "Fokker-Planck on a grid%s",
                  task->settings->method == HB_METHOD_AUTO ? ", chosen because dim is at most 3"
@@ -123,7 +126,7 @@ static hb_status solve_once(const hb_solve_task *task, hb_solution *out)
 /* Where the noise depends on x, the chain of t = inf may refuse what a long finite time answers. */
 static hb_status grid_run(const hb_solve_task *task, hb_solution *out)
 {
-    const hb_status status = solve_once(task, out);
+    const hb_status status = grid_solve_once(task, out);
     if (task->facts->time != HB_TIME_STATIONARY || task->facts->noise != HB_NOISE_FIELD ||
         out->dim == 1 || (status != HB_ERROR_ARGUMENT && status != HB_ERROR_NUMERICAL))
         return status;

@@ -1,6 +1,5 @@
 /* What users may know of the methods: names, one line each, and the settings that they read. */
-#include "solve/method.h"
-#include "solve/solve_settings.h"
+#include "solve/solve_parts.h"
 
 #include <string.h>
 

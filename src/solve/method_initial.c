@@ -1,7 +1,6 @@
-/* t = 0: the initial density itself, with no error, whatever method is asked for.
+/* t = 0: the initial density itself, with no error, whatever the method.
  *
  * A number to reproduce: the log-density of N(0,1) at 0 is -ln(2 pi)/2 = -0.918939. */
-#include "solve/method.h"
 #include "solve/solve_parts.h"
 
 #include <stdio.h>

@@ -2,11 +2,12 @@
  *
  *     mean m = -A^-1 c,      covariance A C + C A' + 2 D = 0 (lyapunov.c),      score -C^-1 (x - m)
  * D is g^2/2 times the identity, or G G'/2 where the noise is a matrix; then C may be singular, and
- * there is a density only where the noise reaches every direction through the drift.
- * Errors: an error e of all entries of C moves ln u by at most e (sum |C^-1| + (sum |s|)^2)/2 and the score by
+ * there is a density only where the noise reaches every direction through the drift. Errors: an
+ * error e of all entries of C moves ln u by at most e (sum |C^-1| + (sum |s|)^2)/2 and the score by
  * e sum |C^-1| sum |s|, s = C^-1 (x - m); an error of m moves them by |s| |dm| and |C^-1| |dm|.
  *
- * A number to reproduce: F = (-x + 2 y, -2 x - y), D = I, turns about N(0, I): ln u(0) = -ln(2 pi). */
+ * A number to reproduce: F = (-x + 2 y, -2 x - y), D = I, turns about N(0, I): ln u(0) = -ln(2
+ * pi). */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/lyapunov.h"
@@ -33,7 +34,7 @@ typedef struct linear {
     double rate;   /* the slowest */
 } linear;
 
-static hb_status read_drift(linear *l, const hb_problem *problem)
+static hb_status linear_read_drift(linear *l, const hb_problem *problem)
 {
     const size_t d = l->d;
     memset(l->mean, 0, d * sizeof(double));
@@ -50,7 +51,7 @@ static hb_status read_drift(linear *l, const hb_problem *problem)
 }
 
 /* step = -A^-1 right, by LU. */
-static hb_status solve_mean(linear *l, const double *right)
+static hb_status linear_solve_mean(linear *l, const double *right)
 {
     const lapack_int n = (lapack_int)l->d;
     lapack_int *pivots;
@@ -66,13 +67,13 @@ static hb_status solve_mean(linear *l, const double *right)
     return HB_OK;
 }
 
-static hb_status find_mean(linear *l)
+static hb_status linear_find_mean(linear *l)
 {
     const size_t d = l->d;
-    HB_TRY(solve_mean(l, l->c));
+    HB_TRY(linear_solve_mean(l, l->c));
     memcpy(l->mean, l->step, d * sizeof(double));
     for (size_t i = 0; i < d; i++) l->s[i] = l->c[i] + hb_dot(d, l->A + i * d, l->mean);
-    HB_TRY(solve_mean(l, l->s));
+    HB_TRY(linear_solve_mean(l, l->s));
     for (size_t i = 0; i < d; i++) {
         l->mean[i] += l->step[i];
         l->mean_error =
@@ -82,7 +83,7 @@ static hb_status find_mean(linear *l)
 }
 
 /* C^-1, its size, and ln det C. */
-static hb_status invert(linear *l)
+static hb_status linear_invert(linear *l)
 {
     const size_t d = l->d;
     const lapack_int n = (lapack_int)d;
@@ -101,7 +102,7 @@ static hb_status invert(linear *l)
     return HB_OK;
 }
 
-static void fill(linear *l, size_t i, const double *x, hb_solution *out)
+static void linear_fill(linear *l, size_t i, const double *x, hb_solution *out)
 {
     const size_t d = l->d;
     double quadratic = 0, sum = 0, size = 0;
@@ -124,9 +125,9 @@ static void fill(linear *l, size_t i, const double *x, hb_solution *out)
         8 * DBL_EPSILON * ((double)d + fabs(l->log_determinant));
 }
 
-static hb_status run(linear *l, const hb_solve_task *task, hb_solution *out)
+static hb_status linear_solve(linear *l, const hb_solve_task *task, hb_solution *out)
 {
-    HB_TRY(read_drift(l, task->problem));
+    HB_TRY(linear_read_drift(l, task->problem));
     const hb_status status = hb_lyapunov(l->context, l->d, l->A, l->D, l->C, &l->C_error, &l->rate);
     const hb_transform *transform = task->problem->transform;
     if (status == HB_ERROR_ARGUMENT && transform &&
@@ -136,9 +137,9 @@ static hb_status run(linear *l, const hb_solve_task *task, hb_solution *out)
                        "draw the process to a place; ask for a finite time",
                        transform->text);
     HB_TRY(status);
-    HB_TRY(find_mean(l));
-    HB_TRY(invert(l));
-    for (size_t i = 0; i < out->n; i++) fill(l, i, task->points + i * l->d, out);
+    HB_TRY(linear_find_mean(l));
+    HB_TRY(linear_invert(l));
+    for (size_t i = 0; i < out->n; i++) linear_fill(l, i, task->points + i * l->d, out);
     hb_solve_fill_from_log(out);
     out->method = "stationary";
     snprintf(out->note, sizeof out->note,
@@ -157,7 +158,7 @@ static hb_status linear_run(const hb_solve_task *task, hb_solution *out)
                         HB_ARRAY(l.C, d * d), HB_ARRAY(l.inverse, d * d), HB_ARRAY(l.copy, d * d),
                         HB_ARRAY(l.c, d), HB_ARRAY(l.mean, d), HB_ARRAY(l.step, d),
                         HB_ARRAY(l.s, d)));
-    const hb_status status = run(&l, task, out);
+    const hb_status status = linear_solve(&l, task, out);
     hb_workspace_destroy(&work);
     return status;
 }

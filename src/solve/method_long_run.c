@@ -1,18 +1,21 @@
 /* The stationary density by particles: long times that must agree.
  *
- * PATHS trial paths (Euler-Maruyama, tamed) go from N(0, s^2), s = 0.1, 0.3, 1, 3, in phases, each twice as long as the one
- * before, until mean and spread settle. From there the correlations of x_a and x_a^2 with their own past say how fast
- * the process forgets: the relaxation time is where the largest of them falls below 1/e for good. Then particles
- * (sampled_solution.c) start from the Gaussian with the mean and the variances of the trial, and give the density at LONG
- * relaxation times and at twice that, from other draws. What is left of the start is about e^-LONG, and e^-2 LONG. The
- * second is the answer; its error grows by what the two differ beyond their own errors. Where some point's two differ by
- * more than TOO_MUCH of these (those of linear drifts are rounding alone), a third run at 4 LONG is the answer: a rest of the
- * start that falls by q changes from one time to the next by q, q^2, q^4 less its square, so a change that falls by FALLS
- * shows q, and the last change covers what is left. A point is doubted where the changes neither are chance nor fall. Wells that no path goes between in the trial are not told from one another's
- * absence: docs/stationary.md. For a gradient the score is F itself.
+ * PATHS trial paths (Euler-Maruyama, tamed) go from N(0, s^2), s = 0.1, 0.3, 1, 3, in phases, each
+ * twice as long as the one before, until mean and spread settle. From there the correlations of x_a
+ * and x_a^2 with their own past say how fast the process forgets: the relaxation time is where the
+ * largest of them falls below 1/e for good. Then particles (sampled_solution.c) start from the
+ * Gaussian with the mean and the variances of the trial, and give the density at LONG relaxation
+ * times and at twice that, from other draws. What is left of the start is about e^-LONG, and e^-2
+ * LONG. The second is the answer; its error grows by what the two differ beyond their own errors.
+ * Where some point's two differ by more than TOO_MUCH of these (those of linear drifts are rounding
+ * alone), a third run at 4 LONG is the answer: a rest of the start that falls by q changes from one
+ * time to the next by q, q^2, q^4 less its square, so a change that falls by FALLS shows q, and the
+ * last change covers what is left. A point is doubted where the changes neither are chance nor
+ * fall. Wells that no path goes between in the trial are not told from one another's absence:
+ * docs/stationary.md. For a gradient the score is F itself.
  *
- * A number to reproduce: f = -x_i - x_i^3 in four dimensions, g = sqrt 2: u(0) = (int exp(-x^2/2 - x^4/4)
- * dx)^-4 = 0.0712941. */
+ * A number to reproduce: f = -x_i - x_i^3 in four dimensions, g = sqrt 2: u(0) = (int exp(-x^2/2 -
+ * x^4/4) dx)^-4 = 0.0712941. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
@@ -64,8 +67,9 @@ static hb_status trial_move(trial *t, int steps)
     return HB_OK;
 }
 
-/* From the speed of the drift where the paths are: F changes by itself over the spread in about this time. */
-static hb_status choose_step(trial *t)
+/* From the speed of the drift where the paths are: F changes by itself over the spread in about
+ * this time. */
+static hb_status trial_choose_step(trial *t)
 {
     double spread = 0, speed = 0;
     double *F = t->paths.F;
@@ -80,7 +84,7 @@ static hb_status choose_step(trial *t)
     return HB_OK;
 }
 
-static hb_status settle(trial *t)
+static hb_status trial_relax(trial *t)
 {
     static const double scales[] = {0.1, 0.3, 1, 3};
     double growth = 0;
@@ -94,7 +98,7 @@ static hb_status settle(trial *t)
         double change = growth = 0;
         memcpy(t->mean_before, t->mean, t->d * sizeof(double));
         memcpy(t->variance_before, t->variance, t->d * sizeof(double));
-        HB_TRY(choose_step(t));
+        HB_TRY(trial_choose_step(t));
         HB_TRY(trial_move(t, FIRST_STEPS << phase));
         hb_ensemble_moments(&t->paths, t->mean, t->variance);
         for (size_t a = 0; a < t->d; a++) {
@@ -109,7 +113,7 @@ static hb_status settle(trial *t)
 }
 
 /* The largest correlation of x_a or x_a^2 (about the mean) with the values in `old`. */
-static double correlation(const trial *t)
+static double trial_correlation(const trial *t)
 {
     double most = 0;
     for (size_t a = 0; a < t->d; a++) {
@@ -127,13 +131,13 @@ static double correlation(const trial *t)
 }
 
 /* The time after which the largest correlation stays below 1/e for as long again. */
-static hb_status forget(trial *t)
+static hb_status trial_measure_relaxation(trial *t)
 {
     int last = 0, k = 0;
     memcpy(t->old, t->paths.x, PATHS * t->d * sizeof(double));
     for (; k < MOST_FORGETTING && k < 3 * last + 16; k++) {
         HB_TRY(trial_move(t, 1));
-        if (correlation(t) > exp(-1)) last = k + 1;
+        if (trial_correlation(t) > exp(-1)) last = k + 1;
     }
     HB_CHECK(t->context, k < MOST_FORGETTING, HB_ERROR_NUMERICAL,
              "the process forgets too slowly for particles: after %.3g in tau its values are still "
@@ -145,25 +149,8 @@ static hb_status forget(trial *t)
 
 /* ---- the two runs ---- */
 
-static hb_status start_text(const trial *t, char **out)
-{
-    const size_t size = 64 + 2 * 26 * t->d;
-    void *memory;
-    HB_TRY(hb_allocate(t->context, size, 1, &memory));
-    char *text = memory;
-    size_t used = (size_t)snprintf(text, size, "gaussian(mean=");
-    for (size_t a = 0; a < t->d; a++)
-        used += (size_t)snprintf(text + used, size - used, "%s%.17g", a ? " " : "", t->mean[a]);
-    used += (size_t)snprintf(text + used, size - used, ", var=");
-    for (size_t a = 0; a < t->d; a++)
-        used += (size_t)snprintf(text + used, size - used, "%s%.17g", a ? " " : "", t->variance[a]);
-    snprintf(text + used, size - used, ")");
-    *out = text;
-    return HB_OK;
-}
-
-static hb_status run(const hb_solve_task *task, const hb_problem *problem, double tau, int again,
-                     hb_solution *out)
+static hb_status long_run_once(const hb_solve_task *task, const hb_problem *problem, double tau,
+                               int again, hb_solution *out)
 {
     hb_solve_plan plan = *task->settings;
     double time;
@@ -183,18 +170,10 @@ static hb_status run(const hb_solve_task *task, const hb_problem *problem, doubl
     return hb_solve_by_samples(&part, 1, &particles, out);
 }
 
-static const hb_column VALUES[] = {HB_COLUMN_DENSITY, HB_COLUMN_LOG_DENSITY,
-                                   HB_COLUMN_ENTROPY_DENSITY, HB_COLUMN_SCORE};
-enum { N_VALUES = sizeof VALUES / sizeof *VALUES };
-
-static size_t width_of(hb_column column, int dim)
-{
-    return column == HB_COLUMN_SCORE ? (size_t)dim : 1;
-}
-
-/* 1 when a and b differ by too much for their errors and by no less than a differed from what was before, NaN for nothing;
- * else b's error (b_error, may be NULL) is made to cover a. */
-static int compare(double before, double a, double a_error, double b, double error, double *b_error)
+/* 1 when a and b differ by too much for their errors and by no less than a differed from what was
+ * before, NaN for nothing; else b's error (b_error, may be NULL) is made to cover a. */
+static int long_run_compare(double before, double a, double a_error, double b, double error,
+                            double *b_error)
 {
     const double expected = hypot(a_error, error), gap = fabs(a - b);
     const int chance = gap <= TOO_MUCH * expected;
@@ -203,42 +182,37 @@ static int compare(double before, double a, double a_error, double b, double err
     return 0;
 }
 
-/* Whether point i of a and of out are apart; with `widen`, errors of out cover a where they are not. */
-static int are_apart(const hb_solution *before, const hb_solution *a, size_t i, int widen,
-                     hb_solution *out)
+/* Whether point i of a and of out are apart; with `widen`, errors of out cover a where they are
+ * not. */
+static int long_run_differ(const hb_solution *before, const hb_solution *a, size_t i, int widen,
+                           hb_solution *out)
 {
     int apart = 0;
-    for (int k = 0; k < N_VALUES; k++) {
-        const hb_column c = VALUES[k];
-        const size_t width = width_of(c, out->dim);
+    for (int c = HB_COLUMN_DENSITY; c < HB_N_COLUMNS; c += 2) {
+        const size_t width = hb_column_width(c, out->dim);
         for (size_t j = i * width; j < (i + 1) * width; j++)
-            apart |= compare(before ? before->columns[c][j] : NAN, a->columns[c][j],
-                             a->columns[c + 1][j], out->columns[c][j], out->columns[c + 1][j],
-                             widen ? &out->columns[c + 1][j] : NULL);
+            apart |= long_run_compare(
+                before ? before->columns[c][j] : NAN, a->columns[c][j], a->columns[c + 1][j],
+                out->columns[c][j], out->columns[c + 1][j], widen ? &out->columns[c + 1][j] : NULL);
     }
     return apart;
 }
 
-static hb_status check_point(const hb_solution *before, const hb_solution *a, size_t i,
-                             hb_solution *out)
+static hb_status long_run_check_point(const hb_solution *before, const hb_solution *a, size_t i,
+                                      hb_solution *out)
 {
-    if (out->warnings[i] || !are_apart(before, a, i, 1, out)) return HB_OK;
-    for (int k = 0; k < N_VALUES; k++) {
-        const size_t width = width_of(VALUES[k], out->dim);
-        for (size_t j = i * width; j < (i + 1) * width; j++)
-            out->columns[VALUES[k] + 1][j] = INFINITY;
-    }
-    return hb_solution_warn(out, i,
+    if (out->warnings[i] || !long_run_differ(before, a, i, 1, out)) return HB_OK;
+    return hb_solution_flag(out, i,
                             "the densities at long times differ by more than their errors; the "
                             "process relaxes too slowly to tell the stationary one");
 }
 
 /* Moves what out has to `to`. */
-static void move_solution(hb_solution *out, hb_solution *to)
+static void long_run_move_solution(hb_solution *out, hb_solution *to)
 {
     for (int c = HB_COLUMN_DENSITY; c < HB_N_COLUMNS; c++)
         memcpy(to->columns[c], out->columns[c],
-               out->n * width_of((hb_column)(c & ~1), out->dim) * sizeof(double));
+               out->n * hb_column_width(c, out->dim) * sizeof(double));
     for (size_t i = 0; i < out->n; i++) {
         to->warnings[i] = out->warnings[i];
         out->warnings[i] = NULL;
@@ -246,30 +220,31 @@ static void move_solution(hb_solution *out, hb_solution *to)
 }
 
 /* Two runs, and a third where two are not enough and the time allows it. *runs: how many. */
-static hb_status run_all(const hb_solve_task *task, const hb_problem *problem, const trial *t,
-                         hb_solution *first, hb_solution *second, hb_solution *out, int *runs)
+static hb_status long_run_all(const hb_solve_task *task, const hb_problem *problem, const trial *t,
+                              hb_solution *first, hb_solution *second, hb_solution *out, int *runs)
 {
     const double limit = task->settings->sampling.max_time, start = hb_seconds();
     const double tau = LONG * t->relaxation;
     int again = 0;
-    HB_TRY(run(task, problem, tau, 0, first));
-    HB_TRY(run(task, problem, 2 * tau, 1, out));
+    HB_TRY(long_run_once(task, problem, tau, 0, first));
+    HB_TRY(long_run_once(task, problem, 2 * tau, 1, out));
     for (size_t i = 0; i < out->n; i++)
-        again |= !out->warnings[i] && are_apart(NULL, first, i, 0, out);
+        again |= !out->warnings[i] && long_run_differ(NULL, first, i, 0, out);
     if (limit > 0 && hb_seconds() - start > limit / 2) again = 0;
     HB_TRY(hb_context_agree(task->context, sizeof again, &again));
     *runs = 2 + again;
     if (again) {
-        move_solution(out, second);
-        HB_TRY(run(task, problem, 4 * tau, 2, out));
+        long_run_move_solution(out, second);
+        HB_TRY(long_run_once(task, problem, 4 * tau, 2, out));
     }
     for (size_t i = 0; i < out->n; i++)
-        HB_TRY(again ? check_point(first, second, i, out) : check_point(NULL, first, i, out));
+        HB_TRY(again ? long_run_check_point(first, second, i, out)
+                     : long_run_check_point(NULL, first, i, out));
     return HB_OK;
 }
 
 /* A gradient's score is known. */
-static hb_status fill_score(const hb_solve_task *task, hb_solution *out)
+static hb_status long_run_fill_score(const hb_solve_task *task, hb_solution *out)
 {
     double *score = out->columns[HB_COLUMN_SCORE], *error = out->columns[HB_COLUMN_SCORE_SE];
     HB_TRY(hb_problem_drift(task->context, task->problem, out->n, task->points, 0, score, NULL,
@@ -279,7 +254,8 @@ static hb_status fill_score(const hb_solve_task *task, hb_solution *out)
     return HB_OK;
 }
 
-static hb_status write_note(const hb_solve_task *task, const trial *t, int runs, hb_solution *out)
+static hb_status long_run_write_note(const hb_solve_task *task, const trial *t, int runs,
+                                     hb_solution *out)
 {
     char rest[HB_NOTE / 2];
     double relaxation;
@@ -293,26 +269,34 @@ static hb_status write_note(const hb_solve_task *task, const trial *t, int runs,
     return HB_OK;
 }
 
-static hb_status solve(const hb_solve_task *task, trial *t, hb_solution *out)
+static hb_status long_run_solve(const hb_solve_task *task, trial *t, hb_solution *out)
 {
+    hb_context *context = task->context;
     hb_problem *problem = NULL;
     hb_solution *first = NULL, *second = NULL;
-    char *text = NULL;
+    const size_t size = 64 + 2 * 26 * t->d;
+    void *text;
     int runs = 0;
-    HB_TRY(settle(t));
-    HB_TRY(forget(t));
-    HB_TRY(start_text(t, &text));
-    hb_status status = hb_problem_borrow(task->context, task->problem, text, &problem);
-    if (status == HB_OK) status = hb_solution_create(task->context, out->n, out->dim, &first);
-    if (status == HB_OK) status = hb_solution_create(task->context, out->n, out->dim, &second);
-    if (status == HB_OK) status = run_all(task, problem, t, first, second, out, &runs);
+    HB_TRY(trial_relax(t));
+    HB_TRY(trial_measure_relaxation(t));
+    HB_TRY(hb_allocate(context, size, 1, &text));
+    hb_solve_gaussian_text(t->d, t->mean, t->variance, size, text);
+    hb_status status = hb_problem_borrow(context, task->problem, text, &problem);
+    if (status != HB_OK) goto done;
+    status = hb_solution_create(context, out->n, out->dim, &first);
+    if (status != HB_OK) goto done;
+    status = hb_solution_create(context, out->n, out->dim, &second);
+    if (status != HB_OK) goto done;
+    status = long_run_all(task, problem, t, first, second, out, &runs);
+    if (status != HB_OK) goto done;
     out->tau = INFINITY;
-    if (status == HB_OK && hb_problem_is_gradient(task->problem)) status = fill_score(task, out);
-    if (status == HB_OK) status = write_note(task, t, runs, out);
+    if (hb_problem_is_gradient(task->problem)) status = long_run_fill_score(task, out);
+    if (status == HB_OK) status = long_run_write_note(task, t, runs, out);
+done:
     hb_solution_destroy(first);
     hb_solution_destroy(second);
-    hb_problem_borrowed_destroy(task->context, problem);
-    hb_release(task->context, text);
+    hb_problem_borrowed_destroy(context, problem);
+    hb_release(context, text);
     return status;
 }
 
@@ -327,7 +311,7 @@ static hb_status long_run(const hb_solve_task *task, hb_solution *out)
                         HB_ARRAY(t.variance, d), HB_ARRAY(t.mean_before, d),
                         HB_ARRAY(t.variance_before, d)));
     hb_status status = hb_ensemble_create(task->context, task->problem, PATHS, &t.paths);
-    if (status == HB_OK) status = solve(task, &t, out);
+    if (status == HB_OK) status = long_run_solve(task, &t, out);
     hb_ensemble_destroy(&t.paths);
     hb_workspace_destroy(&work);
     return status;

@@ -1,36 +1,35 @@
 /* Averages over heat balls on the field of a grid, as a method; and residuals of that field.
  *
- * The grid is kept over the backward time that a heat ball spans, tau - r^2/(4 pi) to tau; at each point the
- * representation of estimate.h averages over that ball. The error is sqrt(e_average^2 + e_grid^2): the average smooths
- * the grid's error, it does not remove it.
+ * The grid is kept over the backward time that a heat ball spans, tau - r^2/(4 pi) to tau; at each
+ * point the representation of estimate.h averages over that ball. The error is sqrt(e_average^2 +
+ * e_grid^2): the average smooths the grid's error, it does not remove it.
  *
- * Ornstein-Uhlenbeck from N(0,1) with f = -x, g = sqrt(2) stays N(0,1): log-density at 0 is -ln(2 pi)/2 = -0.918939. */
+ * Ornstein-Uhlenbeck from N(0,1) with f = -x, g = sqrt(2) stays N(0,1): log-density at 0 is -ln(2
+ * pi)/2 = -0.918939. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/drift_facts.h"
 #include "problem/time_cuts.h"
-#include "solve/method.h"
 #include "solve/solve_parts.h"
-#include "solve/solve_settings.h"
 #include "solve/solve_transform.h"
 
 #include <math.h>
 #include <stdio.h>
 
 /* Part of [0, tau] that is kept for balls whose radius is not given. */
-static const double KEPT_SHARE = 0.5;
+static const double KEPT_PART = 0.5;
 /* The field is kept a little longer than the ball needs, in units of its span. */
 static const double SLACK = 0.05;
-/* A stationary field does not change in time, and its drift neither: for averages over heat balls any finite tau
- * serves. */
+/* A stationary field does not change in time, and its drift neither: for averages over heat balls
+ * any finite tau serves. */
 static const double STATIONARY_TAU = 1e6;
 
 /* ---- averages over heat balls on the grid's field ---- */
 
 /* Solves on a grid that is kept from before the ball of this radius (0: chosen later) at tau. */
-static hb_status solve_field(hb_context *context, const hb_problem *problem,
-                             const hb_solve_plan *settings, double time, double tau, double radius,
-                             size_t n, const double *points, hb_grid **out)
+static hb_status meanvalue_solve_field(hb_context *context, const hb_problem *problem,
+                                       const hb_solve_plan *settings, double tau, double radius,
+                                       size_t n, const double *points, hb_grid **out)
 {
     const double span = radius * radius / (4 * M_PI);
     HB_CHECK(context, radius >= 0 && isfinite(radius), HB_ERROR_ARGUMENT,
@@ -44,22 +43,15 @@ static hb_status solve_field(hb_context *context, const hb_problem *problem,
     if (kept.max_time == 0) kept.max_time = settings->sampling.max_time;
     kept.keep_from =
         radius > 0 ? tau - span - fmin(SLACK * span, (tau - span) / 2)
-                   : fmax((1 - KEPT_SHARE) * tau, hb_cuts_before(hb_problem_cuts(problem), tau));
-    return hb_grid_solve(context, problem, &kept, n, points, time, out);
+                   : fmax((1 - KEPT_PART) * tau, hb_cuts_before(hb_problem_cuts(problem), tau));
+    return hb_grid_solve(context, problem, &kept, n, points, settings->time, out);
 }
 
-/* e becomes sqrt(e^2 + other^2), value by value. */
-static void add_errors(size_t n, const double *other, double *e)
-{
-    for (size_t i = 0; i < n; i++) e[i] = hypot(e[i], other[i]);
-}
-
-static hb_status average_field(hb_context *context, const hb_problem *problem, const hb_grid *grid,
-                               const hb_mean_settings *settings, const double *points,
-                               const hb_solution *from_grid, double *radius, hb_solution *out)
+static hb_status meanvalue_average_field(const hb_solve_task *task, const hb_solution *from_grid,
+                                         double *radius, hb_solution *out)
 {
     hb_field field;
-    hb_grid_field(grid, &field);
+    hb_grid_field(out->grid, &field);
     hb_mean_values means = {.size = sizeof means,
                             .u = out->columns[HB_COLUMN_DENSITY],
                             .u_se = out->columns[HB_COLUMN_DENSITY_SE],
@@ -70,13 +62,11 @@ static hb_status average_field(hb_context *context, const hb_problem *problem, c
                             .score = out->columns[HB_COLUMN_SCORE],
                             .score_se = out->columns[HB_COLUMN_SCORE_SE],
                             .radius = radius};
-    HB_TRY(hb_mean_value(context, problem, &field, settings, out->n, points, out->tau, &means));
-    static const hb_column errors[] = {HB_COLUMN_DENSITY_SE, HB_COLUMN_LOG_DENSITY_SE,
-                                       HB_COLUMN_ENTROPY_DENSITY_SE};
-    for (int k = 0; k < 3; k++)
-        add_errors(out->n, from_grid->columns[errors[k]], out->columns[errors[k]]);
-    add_errors(out->n * (size_t)out->dim, from_grid->columns[HB_COLUMN_SCORE_SE],
-               out->columns[HB_COLUMN_SCORE_SE]);
+    HB_TRY(hb_mean_value(task->context, task->problem, &field, &task->settings->mean, out->n,
+                         task->points, out->tau, &means));
+    for (int c = HB_COLUMN_DENSITY_SE; c < HB_N_COLUMNS; c += 2)
+        for (size_t i = 0; i < out->n * hb_column_width(c, out->dim); i++)
+            out->columns[c][i] = hypot(out->columns[c][i], from_grid->columns[c][i]);
     return HB_OK;
 }
 
@@ -84,18 +74,27 @@ static hb_status average_field(hb_context *context, const hb_problem *problem, c
 
 typedef enum ball_trouble { BALL_FINE, BALL_JUMP, BALL_KINK, BALL_NARROW } ball_trouble;
 
+static const char *const BALL_TROUBLES[] = {
+    [BALL_JUMP] = "the drift jumps inside the heat ball, where its divergence has a part that "
+                  "averages do not see; the method grid answers",
+    [BALL_KINK] =
+        "the drift has a kink inside the heat ball, which cubature does not follow; draws "
+        "(without degree) and the method grid answer",
+    [BALL_NARROW] = "the drift varies within a small part of the heat ball, which averages may "
+                    "miss; the method grid answers"};
+
 /* The box around the heat ball of this radius at x: its widest section has the radius
  * r sqrt(n/(2 pi e)) in n = d + lift dimensions. */
-static void ball_box(int dim, int lift, double radius, const double *x, hb_interval *box)
+static void meanvalue_ball_box(int dim, int lift, double radius, const double *x, hb_interval *box)
 {
     const double reach = radius * sqrt((dim + lift) / (2 * M_PI * M_E));
     for (int a = 0; a < dim; a++) box[a] = (hb_interval){x[a] - reach, x[a] + reach};
 }
 
-/* One dimension: whether F may leave the hull of its values at three points of a NARROW-th of the ball by
- * far more than their width. */
-static hb_status is_narrow(hb_context *context, const hb_problem *problem, const hb_interval *box,
-                           hb_interval tau, int *yes)
+/* One dimension: whether F may leave the hull of its values at three points of a NARROW-th of the
+ * ball by far more than their width. */
+static hb_status meanvalue_drift_is_narrow(hb_context *context, const hb_problem *problem,
+                                           const hb_interval *box, hb_interval tau, int *yes)
 {
     enum { NARROW = 256 };
     const double step = (box->high - box->low) / NARROW;
@@ -115,9 +114,9 @@ static hb_status is_narrow(hb_context *context, const hb_problem *problem, const
 }
 
 /* What the drift does in the heat ball of a point that averages of a bounded source do not hold. */
-static hb_status look_into_ball(hb_context *context, const hb_problem *problem,
-                                const hb_mean_settings *settings, double tau, double radius,
-                                const double *x, ball_trouble *out)
+static hb_status meanvalue_find_trouble(hb_context *context, const hb_problem *problem,
+                                        const hb_mean_settings *settings, double tau, double radius,
+                                        const double *x, ball_trouble *out)
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);
     const hb_interval times = {fmax(tau - radius * radius / (4 * M_PI), 0), tau};
@@ -126,7 +125,7 @@ static hb_status look_into_ball(hb_context *context, const hb_problem *problem,
     int narrow = 0;
     *out = BALL_FINE;
     if (!facts->is_formula) return HB_OK;
-    ball_box(hb_problem_dim(problem), settings->lift, radius, x, box);
+    meanvalue_ball_box(hb_problem_dim(problem), settings->lift, radius, x, box);
     HB_TRY(hb_allocate(context, (size_t)facts->n_breaks + 1, sizeof(hb_interval), &memory));
     const hb_interval *arguments = memory; // (n_breaks)
     hb_status status = hb_problem_ranges(context, problem, box, times, NULL, memory);
@@ -139,47 +138,29 @@ static hb_status look_into_ball(hb_context *context, const hb_problem *problem,
     }
     hb_release(context, memory);
     if (status == HB_OK && *out == BALL_FINE && hb_problem_dim(problem) == 1)
-        status = is_narrow(context, problem, box, times, &narrow);
+        status = meanvalue_drift_is_narrow(context, problem, box, times, &narrow);
     if (narrow) *out = BALL_NARROW;
     return status;
 }
 
-static const char *trouble_text(ball_trouble trouble)
-{
-    if (trouble == BALL_JUMP)
-        return "the drift jumps inside the heat ball, where its divergence has a part that "
-               "averages "
-               "do not see; the method grid answers";
-    if (trouble == BALL_KINK)
-        return "the drift has a kink inside the heat ball, which cubature does not follow; draws "
-               "(without degree) and the method grid answer";
-    return "the drift varies within a small part of the heat ball, which averages may miss; the "
-           "method grid answers";
-}
-
 /* Infinite errors, with the reason, where the ball of a point holds what averages cannot see. */
-static hb_status doubt_averages(const hb_solve_task *task, const double *radius, hb_solution *out)
+static hb_status meanvalue_flag_averages(const hb_solve_task *task, const double *radius,
+                                         hb_solution *out)
 {
-    static const hb_column errors[] = {HB_COLUMN_DENSITY_SE, HB_COLUMN_LOG_DENSITY_SE,
-                                       HB_COLUMN_ENTROPY_DENSITY_SE};
-    const size_t d = (size_t)out->dim;
     for (size_t i = 0; i < out->n; i++) {
         ball_trouble trouble;
-        HB_TRY(look_into_ball(task->context, task->problem, &task->settings->mean, out->tau,
-                              radius[i], task->points + i * d, &trouble));
-        if (trouble == BALL_FINE) continue;
-        for (int k = 0; k < 3; k++) out->columns[errors[k]][i] = INFINITY;
-        for (size_t a = 0; a < d; a++) out->columns[HB_COLUMN_SCORE_SE][i * d + a] = INFINITY;
-        HB_TRY(hb_solution_warn(out, i, "%s", trouble_text(trouble)));
+        HB_TRY(meanvalue_find_trouble(task->context, task->problem, &task->settings->mean, out->tau,
+                                      radius[i], task->points + i * (size_t)out->dim, &trouble));
+        if (trouble != BALL_FINE) HB_TRY(hb_solution_flag(out, i, BALL_TROUBLES[trouble]));
     }
     return HB_OK;
 }
 
-static void note_average(const hb_grid *grid, const hb_mean_settings *settings, size_t n,
-                         const double *radius, hb_solution *out)
+static void meanvalue_note_average(const hb_mean_settings *settings, const double *radius,
+                                   hb_solution *out)
 {
     double low = radius[0], high = radius[0];
-    for (size_t i = 1; i < n; i++) {
+    for (size_t i = 1; i < out->n; i++) {
         low = fmin(low, radius[i]);
         high = fmax(high, radius[i]);
     }
@@ -195,10 +176,10 @@ static void note_average(const hb_grid *grid, const hb_mean_settings *settings, 
     snprintf(opening, sizeof opening,
              "averages over heat balls of radius %s, lift %d, by %s, on a grid solution", range,
              settings->lift, how);
-    hb_solve_note_grid(grid, opening, out->note, sizeof out->note);
+    hb_solve_note_grid(out->grid, opening, out->note, sizeof out->note);
 }
 
-static hb_status average_run(const hb_solve_task *task, hb_solution *out)
+static hb_status meanvalue_run(const hb_solve_task *task, hb_solution *out)
 {
     hb_context *context = task->context;
     const hb_mean_settings *mean = &task->settings->mean;
@@ -206,18 +187,17 @@ static hb_status average_run(const hb_solve_task *task, hb_solution *out)
     void *memory = NULL;
     const int stationary = isinf(task->time);
     if (stationary) out->tau = STATIONARY_TAU;
-    HB_TRY(solve_field(context, task->problem, task->settings, task->time, out->tau, mean->radius,
-                       out->n, task->points, &out->grid));
+    HB_TRY(meanvalue_solve_field(context, task->problem, task->settings, out->tau, mean->radius,
+                                 out->n, task->points, &out->grid));
     HB_TRY(hb_solution_create(context, out->n, out->dim, &from_grid));
     hb_status status = hb_allocate(context, out->n, sizeof(double), &memory);
     if (status != HB_OK) goto done;
     from_grid->tau = out->tau;
     status = hb_solve_evaluate_grid(context, out->grid, task->points, from_grid);
-    if (status == HB_OK)
-        status = average_field(context, task->problem, out->grid, mean, task->points, from_grid,
-                               memory, out);
-    if (status == HB_OK) status = doubt_averages(task, memory, out);
-    if (status == HB_OK) note_average(out->grid, mean, out->n, memory, out);
+    if (status != HB_OK) goto done;
+    status = meanvalue_average_field(task, from_grid, memory, out);
+    if (status == HB_OK) status = meanvalue_flag_averages(task, memory, out);
+    if (status == HB_OK) meanvalue_note_average(mean, memory, out);
     out->method = "meanvalue";
     if (stationary) out->tau = INFINITY;
 done:
@@ -245,29 +225,31 @@ const hb_method_ops hb_method_meanvalue = {
              .on_grid = 1},
     .times = HB_TIME_POSITIVE,
     .serves = meanvalue_serves,
-    .run = average_run};
+    .run = meanvalue_run};
 
 /* ---- residuals ---- */
 
 /* At points in the coordinates of the problem's transform. */
-static hb_status residual_in_transform(hb_context *context, const hb_problem *problem,
-                                       const hb_solve_plan *plan, double largest, size_t n,
-                                       int n_radii, const double *points, const double *radii,
-                                       hb_residual_values *out)
+static hb_status meanvalue_residual_in_transform(hb_context *context, const hb_problem *problem,
+                                                 const hb_solve_plan *plan, size_t n, int n_radii,
+                                                 const double *points, const double *radii,
+                                                 hb_residual_values *out)
 {
+    double largest = 0;
+    for (int k = 0; k < n_radii; k++) largest = fmax(largest, radii[k]);
     double tau = STATIONARY_TAU;
     if (isfinite(plan->time)) HB_TRY(hb_problem_tau_of_t(context, problem, plan->time, &tau));
     for (size_t i = 0; i < n; i++) {
         ball_trouble trouble;
-        HB_TRY(look_into_ball(context, problem, &plan->mean, tau, largest,
-                              points + i * (size_t)hb_problem_dim(problem), &trouble));
+        HB_TRY(meanvalue_find_trouble(context, problem, &plan->mean, tau, largest,
+                                      points + i * (size_t)hb_problem_dim(problem), &trouble));
         HB_CHECK(context, trouble != BALL_JUMP, HB_ERROR_ARGUMENT,
                  "the drift jumps inside the heat ball of radius %g at point %zu; the mean-value "
                  "formula has a part there that averages do not see",
                  largest, i + 1);
     }
     hb_grid *grid;
-    HB_TRY(solve_field(context, problem, plan, plan->time, tau, largest, n, points, &grid));
+    HB_TRY(meanvalue_solve_field(context, problem, plan, tau, largest, n, points, &grid));
     hb_field field;
     hb_grid_field(grid, &field);
     hb_status status = hb_mean_residual(context, problem, &field, &plan->mean, n, n_radii, points,
@@ -286,7 +268,6 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
     hb_solve_facts facts;
     HB_TRY(hb_solve_plan_read(context, problem, settings, &plan));
     const double time = plan.time;
-    double largest = 0;
     HB_TRY((time == INFINITY ? hb_solve_check_stationary : hb_solve_check_problem)(context, problem,
                                                                                    time));
     plan.method = HB_METHOD_MEANVALUE;
@@ -297,11 +278,9 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
              "time is 0; a residual needs a time above 0, since its balls reach back");
     HB_TRY(hb_solve_check_points(context, hb_problem_dim(problem), n, points));
     HB_CHECK(context, n_radii >= 1, HB_ERROR_ARGUMENT, "there is no radius; give at least one");
-    for (int k = 0; k < n_radii; k++) {
+    for (int k = 0; k < n_radii; k++)
         HB_CHECK(context, radii[k] > 0 && isfinite(radii[k]), HB_ERROR_ARGUMENT,
                  "radius %d is %g; it must be a number above 0", k + 1, radii[k]);
-        largest = fmax(largest, radii[k]);
-    }
     hb_workspace work;
     hb_transformed_points transformed;
     HB_TRY(hb_solve_plan_transform(context, problem, &plan, &work));
@@ -314,8 +293,8 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
                              "vanishes",
                              i + 1);
     if (status == HB_OK)
-        status = residual_in_transform(context, problem, &plan, largest, n, n_radii, transformed.y,
-                                       radii, out);
+        status = meanvalue_residual_in_transform(context, problem, &plan, n, n_radii, transformed.y,
+                                                 radii, out);
     hb_transformed_points_destroy(&transformed);
     hb_workspace_destroy(&work);
     return status;

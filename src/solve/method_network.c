@@ -1,20 +1,20 @@
 /* Walks along the score of a network that is trained on the problem, as a method; any dimension.
  *
- * Up to `probes` points are all walked from. Of more, so many are chosen by the seed, each set as likely as every other;
- * then the network's miss at a point that is not a probe is as likely to have any rank among theirs as any other
- * (split conformal prediction). So the last but one of m misses bounds it with probability (m-1)/(m+1), 31/33 for
- * 32 probes, whatever the network is. ln u of a network lacks a constant; the median of ln u (walks) - ln u (network)
- * over the probes is added first. A probe whose walks do not know their error counts as an infinite miss.
+ * Up to `probes` points are all walked from. Of more, so many are chosen by the seed, each set as
+ * likely as every other; then the network's miss at a point that is not a probe is as likely to
+ * have any rank among theirs as any other (split conformal prediction). So the last but one of m
+ * misses bounds it with probability (m-1)/(m+1), 31/33 for 32 probes, whatever the network is. ln u
+ * of a network lacks a constant; the median of ln u (walks) - ln u (network) over the probes is
+ * added first. A probe whose walks do not know their error counts as an infinite miss.
  *
- * V. Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World (2005), section 4.1. Must reproduce: of the misses
- * 3, 1, 2, inf the last but one is 3. */
+ * V. Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World (2005), section 4.1.
+ * Must reproduce: of the misses 3, 1, 2, inf the last but one is 3. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "base/team_tasks.h"
 #include "guide/guide.h"
 #include "random/streams.h"
-#include "solve/method.h"
 #include "solve/solve_parts.h"
 
 #include <heatball/random.h>
@@ -22,7 +22,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LEAST_WALKS = 64 };
@@ -31,10 +30,10 @@ static const double TRAINED_UNTIL = 0.6; /* of the time, where it is limited */
 /* ---- points without walks ---- */
 
 /* The last but one of m misses; NaN counts as infinite. */
-static double bound_of(size_t m, double *misses)
+static double network_bound_of(size_t m, double *misses)
 {
     for (size_t i = 0; i < m; i++) misses[i] = isnan(misses[i]) ? INFINITY : fabs(misses[i]);
-    qsort(misses, m, sizeof *misses, hb_by_value);
+    hb_sort(m, misses);
     return misses[m - 2];
 }
 
@@ -49,7 +48,7 @@ typedef struct guide_net {
 } guide_net;
 
 /* m of n points, each set as likely as every other. */
-static hb_status choose_probes(hb_context *context, uint64_t seed, size_t n, guide_net *net)
+static hb_status network_choose_probes(hb_context *context, uint64_t seed, size_t n, guide_net *net)
 {
     HB_TRY(hb_random_uniform(context, seed, HB_STREAM_GUIDE + HB_GUIDE_CHOSEN, 0, n, net->v));
     size_t taken = 0;
@@ -58,39 +57,41 @@ static hb_status choose_probes(hb_context *context, uint64_t seed, size_t n, gui
     return HB_OK;
 }
 
-static void judge_network(const hb_solution *out, guide_net *net)
+/* What the walks found less the network's value; infinite where they do not know their error. */
+static double network_miss(const hb_solution *out, hb_column column, size_t at, double value)
+{
+    return isfinite(out->columns[column + 1][at]) ? out->columns[column][at] - value : INFINITY;
+}
+
+static void network_bound(const hb_solution *out, guide_net *net)
 {
     const size_t d = (size_t)out->dim;
     size_t known = 0;
     net->least = INFINITY;
     for (size_t k = 0; k < net->m; k++) {
         const size_t i = net->probes[k];
+        const double miss = network_miss(out, HB_COLUMN_LOG_DENSITY, i, net->v[i]);
         net->least = fmin(net->least, net->v[i]);
-        if (isfinite(out->columns[HB_COLUMN_LOG_DENSITY_SE][i]))
-            net->misses[known++] = out->columns[HB_COLUMN_LOG_DENSITY][i] - net->v[i];
+        if (isfinite(out->columns[HB_COLUMN_LOG_DENSITY_SE][i])) net->misses[known++] = miss;
     }
-    qsort(net->misses, known, sizeof *net->misses, hb_by_value);
+    hb_sort(known, net->misses);
     net->shift = known > 0 ? net->misses[known / 2] : 0;
-    for (size_t k = 0; k < net->m; k++) {
-        const size_t i = net->probes[k];
-        net->misses[k] = isfinite(out->columns[HB_COLUMN_LOG_DENSITY_SE][i])
-                             ? out->columns[HB_COLUMN_LOG_DENSITY][i] - net->v[i] - net->shift
-                             : INFINITY;
-    }
-    net->bounds[0] = bound_of(net->m, net->misses);
+    for (size_t k = 0; k < net->m; k++)
+        net->misses[k] =
+            network_miss(out, HB_COLUMN_LOG_DENSITY, net->probes[k], net->v[net->probes[k]]) -
+            net->shift;
+    net->bounds[0] = network_bound_of(net->m, net->misses);
     for (size_t j = 0; j < d; j++) {
         for (size_t k = 0; k < net->m; k++) {
             const size_t at = net->probes[k] * d + j;
-            net->misses[k] = isfinite(out->columns[HB_COLUMN_SCORE_SE][at])
-                                 ? out->columns[HB_COLUMN_SCORE][at] - net->score[at]
-                                 : INFINITY;
+            net->misses[k] = network_miss(out, HB_COLUMN_SCORE, at, net->score[at]);
         }
-        net->bounds[1 + j] = bound_of(net->m, net->misses);
+        net->bounds[1 + j] = network_bound_of(net->m, net->misses);
     }
 }
 
 /* A point that is less likely than every probe is not one of those that they stand for. */
-static hb_status fill_rest(const guide_net *net, hb_solution *out)
+static hb_status network_fill_rest(const guide_net *net, hb_solution *out)
 {
     const size_t d = (size_t)out->dim;
     for (size_t i = 0; i < out->n; i++) {
@@ -143,13 +144,12 @@ static const hb_method_ops GUIDED_WALKS = {.info = {.name = "network", .method =
                                            .estimator = network_estimator};
 
 /* Values of the probes in their places. */
-static hb_status scatter(const hb_solution *from, const guide_net *net, hb_solution *out)
+static hb_status network_scatter(const hb_solution *from, const guide_net *net, hb_solution *out)
 {
-    const size_t d = (size_t)out->dim;
     for (size_t k = 0; k < net->m; k++) {
         const size_t i = net->probes[k];
         for (int c = 0; c < HB_N_COLUMNS; c++) {
-            const size_t width = (c | 1) == HB_COLUMN_SCORE_SE ? d : 1;
+            const size_t width = hb_column_width(c, out->dim);
             memcpy(out->columns[c] + i * width, from->columns[c] + k * width,
                    width * sizeof(double));
         }
@@ -160,13 +160,13 @@ static hb_status scatter(const hb_solution *from, const guide_net *net, hb_solut
 }
 
 /* The probes by walks. */
-static hb_status walk_probes(const hb_solve_task *task, guide_net *net, hb_solution *out)
+static hb_status network_walk_probes(const hb_solve_task *task, guide_net *net, hb_solution *out)
 {
     const hb_method_ops *walks = &GUIDED_WALKS;
     const size_t d = (size_t)out->dim;
     hb_solution *from = NULL;
     hb_solve_task part = *task;
-    HB_TRY(choose_probes(task->context, task->settings->sampling.seed, out->n, net));
+    HB_TRY(network_choose_probes(task->context, task->settings->sampling.seed, out->n, net));
     for (size_t k = 0; k < net->m; k++)
         memcpy(net->x + k * d, task->points + net->probes[k] * d, d * sizeof *net->x);
     part.n = net->m;
@@ -174,7 +174,7 @@ static hb_status walk_probes(const hb_solve_task *task, guide_net *net, hb_solut
     HB_TRY(hb_solution_create(task->context, net->m, out->dim, &from));
     from->tau = out->tau;
     hb_status status = hb_solve_by_samples(&part, 1, &walks, from);
-    if (status == HB_OK) status = scatter(from, net, out);
+    if (status == HB_OK) status = network_scatter(from, net, out);
     if (status == HB_OK)
         snprintf(out->note, sizeof out->note,
                  "%.1000s from each of %zu points; the others have the network's values, with "
@@ -184,20 +184,20 @@ static hb_status walk_probes(const hb_solve_task *task, guide_net *net, hb_solut
     return status;
 }
 
-static hb_status answer_rest(const hb_solve_task *task, double *times, guide_net *net,
-                             hb_solution *out)
+static hb_status network_answer_rest(const hb_solve_task *task, double *times, guide_net *net,
+                                     hb_solution *out)
 {
     for (size_t i = 0; i < out->n; i++) times[i] = out->tau;
     HB_TRY(hb_model_log_density(task->context, task->prepared, out->n, task->points, times, NULL,
                                 net->v, net->score));
-    judge_network(out, net);
-    HB_TRY(fill_rest(net, out));
+    network_bound(out, net);
+    HB_TRY(network_fill_rest(net, out));
     hb_solve_fill_from_log(out);
     return HB_OK;
 }
 
 /* Walks from some of many points, the network's values at the others. */
-static hb_status solve_many(const hb_solve_task *task, hb_solution *out)
+static hb_status network_solve_many(const hb_solve_task *task, hb_solution *out)
 {
     hb_context *context = task->context;
     guide_net net = {.m = (size_t)task->settings->network.probes};
@@ -206,14 +206,14 @@ static hb_status solve_many(const hb_solve_task *task, hb_solution *out)
     HB_TRY(HB_WORKSPACE(context, &net.work, HB_ARRAY(net.v, n), HB_ARRAY(net.score, n * d),
                         HB_ARRAY(times, n), HB_ARRAY(net.x, net.m * d), HB_ARRAY(net.probes, net.m),
                         HB_ARRAY(net.misses, net.m), HB_ARRAY(net.bounds, 1 + d)));
-    hb_status status = walk_probes(task, &net, out);
-    if (status == HB_OK) status = answer_rest(task, times, &net, out);
+    hb_status status = network_walk_probes(task, &net, out);
+    if (status == HB_OK) status = network_answer_rest(task, times, &net, out);
     hb_workspace_destroy(&net.work);
     return status;
 }
 
 /* The time was over before the network was trained. */
-static hb_status fill_late(const hb_solve_task *task, hb_solution *out)
+static hb_status network_fill_late(const hb_solve_task *task, hb_solution *out)
 {
     for (size_t i = 0; i < out->n; i++)
         HB_TRY(
@@ -242,13 +242,14 @@ static hb_status network_run(const hb_solve_task *task, hb_solution *out)
     out->method = "network";
     hb_status status =
         hb_guide_train(&inside, task->problem, &plan.network, plan.sampling.seed, out->tau, &model);
-    if (status == HB_ERROR_INTERRUPTED && hb_team_late(&inside)) return fill_late(task, out);
+    if (status == HB_ERROR_INTERRUPTED && hb_team_late(&inside))
+        return network_fill_late(task, out);
     HB_TRY(hb_context_adopt(task->context, &inside, status));
     if (limit > 0) plan.sampling.max_time = fmax(start + limit - hb_seconds(), 1e-3);
     own.settings = &plan;
     own.prepared = model;
     status = out->n <= (size_t)plan.network.probes ? hb_solve_by_samples(&own, 1, &walks, out)
-                                                   : solve_many(&own, out);
+                                                   : network_solve_many(&own, out);
     hb_model_destroy(model);
     return status;
 }

@@ -1,12 +1,11 @@
 /* Densities from trajectories without smoothing bias, as a method; any dimension.
  *
  *     one noise g(t)     kernels over a heat ball behind each point; particle/particle_estimator.h
- *     noise matrix G(t)  the kernel of a short lag, which needs no noise in every direction; at t = inf averaged along
- *                        long trajectories; particle/lag_estimator.h
+ *     noise matrix G(t)  the kernel of a short lag, for degenerate noise too; at t = inf averaged
+ *                        along long trajectories; particle/lag_estimator.h
  * A number to reproduce: "y, -x^3" with the noise "0, 1" is solved by the second. */
 #include "lag/lag_estimator.h"
 #include "particle/particle_estimator.h"
-#include "solve/method.h"
 #include "solve/solve_parts.h"
 
 enum { USUAL_TRAJECTORIES = 32768 };

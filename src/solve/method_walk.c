@@ -1,8 +1,8 @@
-/* Walks back in time from each point, as a method; any dimension. With a linear drift, also where the noise is a matrix,
- * and a Gaussian start the answer is a Gaussian, and nothing is drawn.
+/* Walks back in time from each point, as a method; any dimension. With a linear drift, also where
+ * the noise is a matrix, and a Gaussian initial density the answer is a Gaussian, and nothing is
+ * drawn.
  *
  * A number to reproduce: "y, -x" with the noise "0, 1" is solved by one exact step. */
-#include "solve/method.h"
 #include "solve/solve_parts.h"
 #include "walk/walk_estimator.h"
 

@@ -1,5 +1,5 @@
-/* The methods: one line each. X(NAME) is hb_method_NAME of the file that has it. Where several rows serve, a method that
- * is asked for by name takes the first; auto goes by rank.
+/* The methods: one line each. X(NAME) is hb_method_NAME of the file that has it. Where several rows
+ * serve, a method that is requested by name takes the first; auto goes by rank.
  *
  * Read by the command, Python and the pages through hb_method_info. */
 #include "solve/method.h"

@@ -1,15 +1,15 @@
 /* Solutions by sampling: particles, walks, or each where it is better.
  *
- * The estimators count (estimator.h), sampling.c decides how long, sampling_choice.c who serves which
- * point when the method is auto, and here the tallies become columns, warnings and a note. Where an error
- * cannot be trusted it is infinite and the warning of the point says why (accumulator.c has the rules). */
+ * The estimators count (estimator.h), sampling.c decides how long, sampling_choice.c who serves
+ * which point when the method is auto, and here the accumulators become columns, warnings and a
+ * note. Where an error cannot be trusted it is infinite and the warning of the point says why
+ * (accumulator.c has the rules). */
 #include "base/context.h"
 #include "base/team_tasks.h"
 #include "solve/solve_parts.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@ static const double TRIALS_UNTIL = 0.6, FIRST_UNTIL = 0.2, SECOND_UNTIL = 0.35;
 
 /* ---- the runs ---- */
 
-static hb_status add_run(const hb_solve_task *task, const hb_method_ops *ops, double tau,
-                         hb_sampling *s)
+static hb_status sampled_add_run(const hb_solve_task *task, const hb_method_ops *ops, double tau,
+                                 hb_sampling *s)
 {
     hb_estimator estimator = {0};
     const hb_status status = ops->estimator(&s->inside, task, tau, &estimator);
@@ -28,52 +28,53 @@ static hb_status add_run(const hb_solve_task *task, const hb_method_ops *ops, do
     return hb_sampling_add(s, &estimator);
 }
 
-/* What auto can go on without: a method that refuses this problem, or is not ready in its time. */
-static int can_do_without(hb_sampling *s, hb_status status)
+/* What auto can do without: a method that refuses this problem, or is not ready in its time. */
+static int sampled_can_do_without(hb_sampling *s, hb_status status)
 {
     if (status == HB_ERROR_INTERRUPTED) return hb_team_late(&s->inside);
     return status == HB_ERROR_ARGUMENT || status == HB_ERROR_MEMORY || status == HB_ERROR_NUMERICAL;
 }
 
-static const char *unit_of(const hb_method_ops *ops)
+static const char *sampled_unit_of(const hb_method_ops *ops)
 {
     return ops->info.method == HB_METHOD_PARTICLES ? "trajectories" : "walks";
 }
 
 /* Both, or the one that does not refuse; why gets the reason of the other. */
-static hb_status add_both(const hb_solve_task *task, const hb_method_ops *const *ops, double tau,
-                          hb_sampling *s, size_t size, char *why)
+static hb_status sampled_add_both(const hb_solve_task *task, const hb_method_ops *const *ops,
+                                  double tau, hb_sampling *s, size_t size, char *why)
 {
     const size_t used = strlen(why);
     hb_sampling_allow(s, FIRST_UNTIL);
-    const hb_status first = add_run(task, ops[0], tau, s);
-    const int left = first != HB_OK && can_do_without(s, first);
+    const hb_status first = sampled_add_run(task, ops[0], tau, s);
+    const int left = first != HB_OK && sampled_can_do_without(s, first);
     hb_sampling_allow(s, SECOND_UNTIL);
     if (first != HB_OK && !left) return first;
     if (left) {
         if (s->n_runs > 0) hb_sampling_remove(s);
-        snprintf(why + used, size - used, "; %s, because %s refused (%s)", unit_of(ops[1]),
+        snprintf(why + used, size - used, "; %s, because %s refused (%s)", sampled_unit_of(ops[1]),
                  ops[0]->info.name, hb_context_message(task->context));
-        return add_run(task, ops[1], tau, s);
+        return sampled_add_run(task, ops[1], tau, s);
     }
-    const hb_status second = add_run(task, ops[1], tau, s);
-    if (second == HB_OK || !can_do_without(s, second)) return second;
+    const hb_status second = sampled_add_run(task, ops[1], tau, s);
+    if (second == HB_OK || !sampled_can_do_without(s, second)) return second;
     if (s->n_runs > 1) hb_sampling_remove(s);
     snprintf(why + used, size - used, "; %s, because %s refused (%s)", ops[0]->info.name,
-             unit_of(ops[1]), hb_context_message(task->context));
+             sampled_unit_of(ops[1]), hb_context_message(task->context));
     return HB_OK;
 }
 
-static hb_status add_runs(const hb_solve_task *task, int n, const hb_method_ops *const *ops,
-                          double tau, hb_sampling *s, size_t size, char *why)
+static hb_status sampled_add_runs(const hb_solve_task *task, int n, const hb_method_ops *const *ops,
+                                  double tau, hb_sampling *s, size_t size, char *why)
 {
     hb_sampling_allow(s, TRIALS_UNTIL);
-    return n == 1 ? add_run(task, ops[0], tau, s) : add_both(task, ops, tau, s, size, why);
+    return n == 1 ? sampled_add_run(task, ops[0], tau, s)
+                  : sampled_add_both(task, ops, tau, s, size, why);
 }
 
-/* From the file, or from the beginning. The file is written at once: a path that cannot be is refused
- * now and not after hours. */
-static hb_status begin(const hb_solve_task *task, double tau, hb_sampling *s)
+/* From the file, or from the beginning. The file is written at once: a path that cannot be is
+ * refused now and not after hours. */
+static hb_status sampled_begin(const hb_solve_task *task, double tau, hb_sampling *s)
 {
     int found = 0;
     if (s->settings->state) {
@@ -90,87 +91,72 @@ static hb_status begin(const hb_solve_task *task, double tau, hb_sampling *s)
 
 /* ---- columns and warnings ---- */
 
-/* Why an error is not reported. %N: the number of samples, %U: what they are called, %E: independent values among them,
- * %T: the index of their tail, %L: lost per cent. */
-enum {
-    SAID_NOTHING,
-    SAID_NEGATIVE,
-    SAID_FEW,
-    SAID_TAIL,
-    SAID_HEAVY,
-    SAID_TIMES,
-    SAID_LOST,
-    SAID_RARE,
-    SAID_STEEP,
-    SAID_DIGITS,
-    SAID_STRAY,
-    SAID_COARSE,
-    SAID_JUMP,
-    SAID_COARSE_SCORE,
-    SAID_GRADIENTS,
-    SAID_FINE
-};
+/* Why an error is not reported; NULL: it is. %N: the number of samples, %U: what they are called,
+ * %E: independent values among them, %T: the index of their tail, %L: lost per cent. */
+static const char *sampled_score_sentence(const hb_estimator *e, const hb_answer *a)
+{
+    if (a->score_flag == HB_FLAG_NONE) return NULL;
+    if (a->score_flag == HB_FLAG_ROUNDED && !e->untimely)
+        return "the drift jumps or has a pole, and %U do not see the part of the score that "
+               "comes from there; the grid does";
+    if (a->score_flag == HB_FLAG_COARSE)
+        return "the integral over the lag is not resolved for the score: two rules in "
+               "time differ by more than a fifth of it";
+    return "the gradients of %N %U are dominated by a few; the error of the score "
+           "cannot be told, that of the density can";
+}
 
-static const char *const SENTENCES[] = {
-    [SAID_NOTHING] = "none of %N %U counts here; the density is too small for this method or is 0",
-    [SAID_NEGATIVE] = "the mean of %N %U is not above 0 by two of its errors; more are needed",
-    [SAID_FEW] = "%N %U are worth only %E independent values here; the error from so few cannot be "
-                 "trusted",
-    [SAID_TAIL] =
-        "the largest values of %U fall off with index %T here, too slowly for a variance; "
-        "the spread of %N says too little",
-    [SAID_HEAVY] = "a few %U outweigh the rest here; the spread of %N says too little",
-    [SAID_TIMES] = "the times of the trajectories are too few for the integral over the lag; give "
-                   "more of them",
-    [SAID_LOST] = "%L % of %N %U were lost where the drift is not finite or too steep; they could "
-                  "move the mean",
-    [SAID_RARE] = "trajectories that are too rare to be seen, their step, rounding, or what they "
-                  "differ by from the model may change the density by more than a tenth",
-    [SAID_STEEP] = "the drift is very steep or has a narrow part near here; %U that count may be "
-                   "too rare to be seen, the grid sees them",
-    [SAID_DIGITS] = "the closed form of this linear drift loses its digits here; its rates differ "
-                    "too much for the requested time",
-    [SAID_STRAY] =
-        "what counts here lies more than four standard deviations from where the %U go; the drift "
-        "there was not seen",
-    [SAID_COARSE] = "the integral over the lag is not resolved: two rules in time differ by more "
-                    "than a twentieth of the density",
-    [SAID_JUMP] = "the drift jumps or has a pole, and %U do not see the part of the score that "
-                  "comes from there; the grid does",
-    [SAID_COARSE_SCORE] = "the integral over the lag is not resolved for the score: two rules in "
-                          "time differ by more than a fifth of it",
-    [SAID_GRADIENTS] = "the gradients of %N %U are dominated by a few; the error of the score "
-                       "cannot be told, that of the density can"};
-
-static int sentence_of(const hb_estimator *e, size_t i, const hb_answer *a)
+static const char *sampled_sentence(const hb_estimator *e, size_t i, const hb_answer *a)
 {
     switch (a->flag) {
-    case HB_FLAG_NOTHING: return SAID_NOTHING;
-    case HB_FLAG_NEGATIVE: return SAID_NEGATIVE;
-    case HB_FLAG_FEW: return SAID_FEW;
-    case HB_FLAG_HEAVY: return a->tail_index < 2 ? SAID_TAIL : SAID_HEAVY;
-    case HB_FLAG_LOST: return e->untimely && e->untimely[i] ? SAID_TIMES : SAID_LOST;
-    case HB_FLAG_ROUNDED: return e->untimely ? SAID_RARE : e->exact ? SAID_DIGITS : SAID_STEEP;
-    case HB_FLAG_OUTLIERS: return SAID_STRAY;
-    case HB_FLAG_COARSE: return SAID_COARSE;
-    default: break;
-    }
-    switch (a->score_flag) {
-    case HB_FLAG_NONE: return SAID_FINE;
-    case HB_FLAG_ROUNDED: return e->untimely ? SAID_GRADIENTS : SAID_JUMP;
-    case HB_FLAG_COARSE: return SAID_COARSE_SCORE;
-    default: return SAID_GRADIENTS;
+    case HB_FLAG_NOTHING:
+        return "none of %N %U counts here; the density is too small for this method or is 0";
+    case HB_FLAG_NEGATIVE:
+        return "the mean of %N %U is not above 0 by two of its errors; more are needed";
+    case HB_FLAG_FEW:
+        return "%N %U are worth only %E independent values here; the error from so few cannot be "
+               "trusted";
+    case HB_FLAG_HEAVY:
+        if (a->tail_index < 2)
+            return "the largest values of %U fall off with index %T here, too slowly for a "
+                   "variance; "
+                   "the spread of %N says too little";
+        return "a few %U outweigh the rest here; the spread of %N says too little";
+    case HB_FLAG_LOST:
+        if (e->untimely && e->untimely[i])
+            return "the times of the trajectories are too few for the integral over the lag; give "
+                   "more of them";
+        return "%L % of %N %U were lost where the drift is not finite or too steep; they could "
+               "move the mean";
+    case HB_FLAG_ROUNDED:
+        if (e->untimely)
+            return "trajectories that are too rare to be seen, their step, rounding, or what they "
+                   "differ by from the model may change the density by more than a tenth";
+        if (e->exact)
+            return "the closed form of this linear drift loses its digits here; its rates differ "
+                   "too much for the requested time";
+        return "the drift is very steep or has a narrow part near here; %U that count may be "
+               "too rare to be seen, the grid sees them";
+    case HB_FLAG_OUTLIERS:
+        return "what counts here lies more than four standard deviations from where the %U go; the "
+               "drift "
+               "there was not seen";
+    case HB_FLAG_COARSE:
+        return "the integral over the lag is not resolved: two rules in time differ by more "
+               "than a twentieth of the density";
+    default: return sampled_score_sentence(e, a);
     }
 }
 
-static hb_status warn(const hb_sampling_run *run, size_t i, const hb_answer *a, hb_solution *out)
+static hb_status sampled_warn(const hb_sampling_run *run, size_t i, const hb_answer *a,
+                              hb_solution *out)
 {
     const hb_estimator *e = &run->estimator;
-    const int said = sentence_of(e, i, a);
+    const char *sentence = sampled_sentence(e, i, a);
     char text[400];
     size_t used = 0;
-    if (said == SAID_FINE) return HB_OK;
-    for (const char *s = SENTENCES[said]; *s && used < sizeof text - 1; s++) {
+    if (!sentence) return HB_OK;
+    for (const char *s = sentence; *s && used < sizeof text - 1; s++) {
         char *to = text + used;
         const size_t size = sizeof text - used;
         const char kind = s[0] == '%' ? s[1] : 0;
@@ -190,22 +176,16 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_answer *a, 
 hb_status hb_solve_fill_nothing(const char *name, const char *unit, double seconds, size_t i,
                                 hb_solution *out)
 {
-    const size_t d = (size_t)out->dim;
-    for (int column = HB_COLUMN_DENSITY; column <= HB_COLUMN_ENTROPY_DENSITY_SE; column++) {
-        const int error = column % 2,
-                  wide = column == HB_COLUMN_SCORE || column == HB_COLUMN_SCORE_SE;
-        for (size_t k = 0; k < (wide ? d : 1); k++)
-            out->columns[column][wide ? i * d + k : i] = error ? INFINITY : NAN;
-    }
+    hb_solution_set_row(out, i, NAN, INFINITY);
     out->samples[i] = 0;
     out->point_methods[i] = name;
     return hb_solution_warn(out, i, "no round of %s was finished within the time limit of %g s",
                             unit, seconds);
 }
 
-/* An error that was asked for and cannot be reached. */
-static hb_status warn_missed(const hb_sampling *s, const hb_sampling_run *run, size_t i,
-                             hb_solution *out)
+/* A requested error that cannot be reached. */
+static hb_status sampled_warn_missed(const hb_sampling *s, const hb_sampling_run *run, size_t i,
+                                     hb_solution *out)
 {
     hb_sampling_miss m;
     if (out->warnings[i] || !hb_sampling_missed(s, run, i, &m)) return HB_OK;
@@ -218,8 +198,8 @@ static hb_status warn_missed(const hb_sampling *s, const hb_sampling_run *run, s
                             m.asked, m.what, m.reached, m.lasting, run->estimator.unit);
 }
 
-static hb_status fill_point(const hb_sampling *s, const hb_sampling_run *run, size_t i,
-                            hb_solution *out)
+static hb_status sampled_fill_point(const hb_sampling *s, const hb_sampling_run *run, size_t i,
+                                    hb_solution *out)
 {
     const size_t d = (size_t)s->dim;
     hb_answer a;
@@ -236,36 +216,20 @@ static hb_status fill_point(const hb_sampling *s, const hb_sampling_run *run, si
     out->columns[HB_COLUMN_ENTROPY_DENSITY_SE][i] = a.entropy_se;
     out->samples[i] = run->rounds[i] * run->estimator.samples_per_round;
     out->point_methods[i] = run->estimator.name;
-    HB_TRY(warn(run, i, &a, out));
-    return warn_missed(s, run, i, out);
+    HB_TRY(sampled_warn(run, i, &a, out));
+    return sampled_warn_missed(s, run, i, out);
 }
 
 /* ---- the note ---- */
 
-typedef struct note {
-    char *text;
-    size_t used, size;
-} note;
-
-static void add(note *n, const char *format, ...) HB_PRINTF(2, 3);
-static void add(note *n, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = vsnprintf(n->text + n->used, n->size - n->used, format, arguments);
-    va_end(arguments);
-    n->used = length > 0 ? n->used + (size_t)length : n->used;
-    if (n->used >= n->size) n->used = n->size - 1;
-}
-
-static size_t count_chosen(const hb_sampling *s, const hb_sampling_run *run)
+static size_t sampled_count_chosen(const hb_sampling *s, const hb_sampling_run *run)
 {
     size_t count = 0;
     for (size_t i = 0; i < s->n; i++) count += hb_sampling_run_of(s, i) == run;
     return count;
 }
 
-static void note_run(const hb_sampling *s, const hb_sampling_run *run, note *n)
+static void sampled_note_run(const hb_sampling *s, const hb_sampling_run *run, hb_solution *out)
 {
     const uint64_t size = run->estimator.samples_per_round;
     uint64_t least = UINT64_MAX, most = 0;
@@ -275,20 +239,22 @@ static void note_run(const hb_sampling *s, const hb_sampling_run *run, note *n)
         most = run->rounds[i] > most ? run->rounds[i] : most;
     }
     if (s->n_runs > 1)
-        add(n, "%s at %zu point%s: ", run->estimator.name, count_chosen(s, run),
-            count_chosen(s, run) == 1 ? "" : "s");
-    if (run->estimator.note[0]) add(n, "%s; ", run->estimator.note);
+        hb_solution_add_note(out, "%s at %zu point%s: ", run->estimator.name,
+                             sampled_count_chosen(s, run),
+                             sampled_count_chosen(s, run) == 1 ? "" : "s");
+    if (run->estimator.note[0]) hb_solution_add_note(out, "%s; ", run->estimator.note);
     if (run->estimator.exact) {
-        add(n, "nothing is drawn");
+        hb_solution_add_note(out, "nothing is drawn");
         return;
     }
     if (least < most)
-        add(n, "%" PRIu64 " to %" PRIu64 " %s", least * size, most * size, run->estimator.unit);
+        hb_solution_add_note(out, "%" PRIu64 " to %" PRIu64 " %s", least * size, most * size,
+                             run->estimator.unit);
     else
-        add(n, "%" PRIu64 " %s", most * size, run->estimator.unit);
+        hb_solution_add_note(out, "%" PRIu64 " %s", most * size, run->estimator.unit);
 }
 
-static void note_missed(const hb_sampling *s, note *n)
+static void sampled_note_missed(const hb_sampling *s, hb_solution *out)
 {
     size_t missed = 0;
     char names[NAMED_POINTS * 24] = "";
@@ -301,35 +267,34 @@ static void note_missed(const hb_sampling *s, note *n)
                                      missed > 1 ? ", " : "", i + 1);
     }
     if (missed > 0)
-        add(n, "; the wanted error was not reached at %zu of %zu points (%s%s)", missed, s->n,
-            names, missed > NAMED_POINTS ? ", ..." : "");
+        hb_solution_add_note(out, "; the wanted error was not reached at %zu of %zu points (%s%s)",
+                             missed, s->n, names, missed > NAMED_POINTS ? ", ..." : "");
 }
 
-static void write_note(const hb_sampling *s, const char *why, hb_solution *out)
+static void sampled_write_note(const hb_sampling *s, const char *why, hb_solution *out)
 {
-    note n = {.text = out->note, .size = sizeof out->note};
     size_t runs = 0;
     out->note[0] = 0;
-    if (why[0]) add(&n, "%s; ", why);
+    if (why[0]) hb_solution_add_note(out, "%s; ", why);
     for (int r = 0; r < s->n_runs; r++) {
-        if (count_chosen(s, &s->runs[r]) == 0) continue;
-        if (runs++ > 0) add(&n, "; ");
-        note_run(s, &s->runs[r], &n);
+        if (sampled_count_chosen(s, &s->runs[r]) == 0) continue;
+        if (runs++ > 0) hb_solution_add_note(out, "; ");
+        sampled_note_run(s, &s->runs[r], out);
         out->method = runs > 1 ? "particles and walk" : s->runs[r].estimator.name;
     }
-    if (s->settings->density_error > 0 || s->settings->score_error > 0) note_missed(s, &n);
+    if (s->settings->density_error > 0 || s->settings->score_error > 0) sampled_note_missed(s, out);
 }
 
 /* The time was over before a method was ready. */
-static hb_status fill_late(const hb_solve_task *task, const hb_method_ops *ops, const char *why,
-                           hb_solution *out)
+static hb_status sampled_fill_late(const hb_solve_task *task, const hb_method_ops *ops,
+                                   const char *why, hb_solution *out)
 {
     out->method = ops->info.name;
     snprintf(out->note, sizeof out->note, "%s%sthe time was over before the first round", why,
              why[0] ? "; " : "");
     for (size_t i = 0; i < out->n; i++)
-        HB_TRY(hb_solve_fill_nothing(out->method, unit_of(ops), task->settings->sampling.max_time,
-                                     i, out));
+        HB_TRY(hb_solve_fill_nothing(out->method, sampled_unit_of(ops),
+                                     task->settings->sampling.max_time, i, out));
     return HB_OK;
 }
 
@@ -341,17 +306,18 @@ hb_status hb_solve_by_samples(const hb_solve_task *task, int n, const hb_method_
     snprintf(reason, sizeof reason, "%s", task->why ? task->why : "");
     hb_status status = hb_sampling_create(task->context, &task->settings->sampling, out->n,
                                           out->dim, out->tau, &s);
-    if (status == HB_OK) status = add_runs(task, n, ops, out->tau, &s, sizeof reason, reason);
+    if (status == HB_OK)
+        status = sampled_add_runs(task, n, ops, out->tau, &s, sizeof reason, reason);
     if (status == HB_ERROR_INTERRUPTED && hb_team_late(&s.inside)) {
-        status = fill_late(task, ops[n - 1], reason, out);
+        status = sampled_fill_late(task, ops[n - 1], reason, out);
         hb_sampling_destroy(&s);
         return status;
     }
-    if (status == HB_OK) status = begin(task, out->tau, &s);
+    if (status == HB_OK) status = sampled_begin(task, out->tau, &s);
     if (status == HB_OK) status = hb_sampling_perform(&s);
     for (size_t i = 0; status == HB_OK && i < out->n; i++)
-        status = fill_point(&s, hb_sampling_run_of(&s, i), i, out);
-    if (status == HB_OK) write_note(&s, reason, out);
+        status = sampled_fill_point(&s, hb_sampling_run_of(&s, i), i, out);
+    if (status == HB_OK) sampled_write_note(&s, reason, out);
     hb_sampling_destroy(&s);
     return status;
 }

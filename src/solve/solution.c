@@ -1,9 +1,9 @@
-/* A solution: eight columns over times and points in one block, the method, a note on what was chosen, and for
- * each point its own method, its samples and a warning.
+/* A solution: eight columns over times and points in one block, the method, a note on what was
+ * chosen, and for each point its own method, its samples and a warning.
  *
- * Columns are density u, log-density v = ln u, score grad v and entropy density w = u ln u, each followed
- * by its error. For a standard normal at x = 0 in one dimension: u = 0.398942, v = -0.918939, w =
- * -0.366603. */
+ * Columns are density u, log-density v = ln u, score grad v and entropy density w = u ln u, each
+ * followed by its error. For a standard normal at x = 0 in one dimension: u = 0.398942, v =
+ * -0.918939, w = -0.366603. */
 #include "solve/solution.h"
 #include "base/context.h"
 #include "base/memory.h"
@@ -15,12 +15,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static size_t width_of(hb_column column, int dim)
+size_t hb_column_width(int column, int dim)
 {
     return column == HB_COLUMN_SCORE || column == HB_COLUMN_SCORE_SE ? (size_t)dim : 1;
 }
 
-static hb_status create_arrays(hb_solution *s)
+static hb_status solution_allocate(hb_solution *s)
 {
     const size_t rows = s->n_times * s->n;
     hb_array arrays[HB_N_COLUMNS + 6] = {
@@ -28,7 +28,7 @@ static hb_status create_arrays(hb_solution *s)
         HB_ARRAY(s->warnings, rows),   HB_ARRAY(s->times, s->n_times),
         HB_ARRAY(s->taus, s->n_times), HB_ARRAY(s->grids, s->n_times)};
     for (int c = 0; c < HB_N_COLUMNS; c++)
-        arrays[6 + c] = (hb_array)HB_ARRAY(s->columns[c], rows * width_of((hb_column)c, s->dim));
+        arrays[6 + c] = (hb_array)HB_ARRAY(s->columns[c], rows * hb_column_width(c, s->dim));
     HB_TRY(hb_workspace_carve(s->context, HB_N_COLUMNS + 6, arrays, &s->work));
     memset(s->work.memory, 0, s->work.size);
     return HB_OK;
@@ -49,7 +49,7 @@ hb_status hb_solution_create_times(hb_context *context, size_t n_times, const do
     hb_solution *solution = memory;
     *solution =
         (hb_solution){.context = context, .n = n, .dim = dim, .n_times = n_times, .method = ""};
-    const hb_status status = create_arrays(solution);
+    const hb_status status = solution_allocate(solution);
     if (status == HB_OK) memcpy(solution->times, times, n_times * sizeof *times);
     if (status != HB_OK) hb_solution_destroy(solution);
     *out = status == HB_OK ? solution : NULL;
@@ -59,8 +59,7 @@ hb_status hb_solution_create_times(hb_context *context, size_t n_times, const do
 void hb_solution_destroy(hb_solution *solution)
 {
     if (!solution) return;
-    for (size_t i = 0; solution->samples && i < solution->n_times * solution->n; i++)
-        hb_release(solution->context, solution->warnings[i]);
+    if (solution->warnings) hb_solution_drop_warnings(solution);
     for (size_t k = 0; solution->grids && k < solution->n_times; k++) {
         hb_grid *grid = solution->grids[k];
         for (size_t j = k; j < solution->n_times; j++)
@@ -87,42 +86,76 @@ hb_solution hb_solution_view(const hb_solution *solution, size_t time_index)
                         .samples = solution->samples + first,
                         .warnings = solution->warnings + first};
     for (int c = 0; c < HB_N_COLUMNS; c++)
-        view.columns[c] = solution->columns[c] + first * width_of((hb_column)c, solution->dim);
+        view.columns[c] = solution->columns[c] + first * hb_column_width(c, solution->dim);
     return view;
 }
 
-static int contradict(double density, double log_density)
+/* Every second column: values from 0 on, errors from 1 on. */
+static void solution_set_columns(hb_solution *s, size_t row, int first, double value)
+{
+    for (int c = first; c < HB_N_COLUMNS; c += 2) {
+        const size_t width = hb_column_width(c, s->dim);
+        for (size_t k = row * width; k < (row + 1) * width; k++) s->columns[c][k] = value;
+    }
+}
+
+void hb_solution_set_row(hb_solution *solution, size_t row, double value, double error)
+{
+    solution_set_columns(solution, row, HB_COLUMN_DENSITY, value);
+    solution_set_columns(solution, row, HB_COLUMN_DENSITY_SE, error);
+}
+
+hb_status hb_solution_flag(hb_solution *solution, size_t row, const char *reason)
+{
+    solution_set_columns(solution, row, HB_COLUMN_DENSITY_SE, INFINITY);
+    return hb_solution_warn(solution, row, "%s", reason);
+}
+
+static int solution_contradicts(double density, double log_density)
 {
     if (density > 0) return !(fabs(log(density) - log_density) <= 1);
     return !(density == 0 && log_density < log(DBL_MIN));
 }
 
-void hb_solution_settle(hb_solution *s)
+void hb_solution_finish(hb_solution *s)
 {
     double *u = s->columns[HB_COLUMN_DENSITY];
     for (size_t i = 0; i < s->n_times * s->n; i++) {
         if (u[i] == 0) u[i] = 0; /* of either sign */
         if (isfinite(s->columns[HB_COLUMN_DENSITY_SE][i]) ||
-            !contradict(u[i], s->columns[HB_COLUMN_LOG_DENSITY][i]))
+            !solution_contradicts(u[i], s->columns[HB_COLUMN_LOG_DENSITY][i]))
             continue;
-        for (int c = 0; c < HB_N_COLUMNS; c++) {
-            const size_t width = width_of((hb_column)c, s->dim);
-            for (size_t k = i * width; k < (i + 1) * width; k++)
-                s->columns[c][k] = c % 2 ? INFINITY : NAN;
-        }
+        hb_solution_set_row(s, i, NAN, INFINITY);
     }
 }
 
-hb_status hb_solution_warn(hb_solution *solution, size_t point, const char *format, ...)
+hb_status hb_solution_warn(hb_solution *solution, size_t row, const char *format, ...)
 {
     char text[300];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    hb_release(solution->context, solution->warnings[point]);
-    solution->warnings[point] = NULL;
-    return hb_copy_string(solution->context, text, &solution->warnings[point]);
+    hb_release(solution->context, solution->warnings[row]);
+    solution->warnings[row] = NULL;
+    return hb_copy_string(solution->context, text, &solution->warnings[row]);
+}
+
+void hb_solution_drop_warnings(hb_solution *solution)
+{
+    for (size_t i = 0; i < solution->n_times * solution->n; i++) {
+        hb_release(solution->context, solution->warnings[i]);
+        solution->warnings[i] = NULL;
+    }
+}
+
+void hb_solution_add_note(hb_solution *solution, const char *format, ...)
+{
+    const size_t used = strlen(solution->note);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(solution->note + used, sizeof solution->note - used, format, arguments);
+    va_end(arguments);
 }
 
 size_t hb_solution_size(const hb_solution *solution)

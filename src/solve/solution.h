@@ -30,13 +30,24 @@ struct hb_solution {
 hb_status hb_solution_create(hb_context *context, size_t n, int dim, hb_solution **out);
 hb_status hb_solution_create_times(hb_context *context, size_t n_times, const double *times,
                                    size_t n, int dim, hb_solution **out);
-/* The rows of one time as a solution of their own, which owns nothing but its grid and must not be destroyed. */
+/* The rows of one time as a solution of their own, which owns nothing but its grid and must not be
+ * destroyed. */
 hb_solution hb_solution_view(const hb_solution *solution, size_t time_index);
-/* At the end: a row whose error is infinite and whose values contradict one another (a density below 0, ln of it and the
- * log-density more than 1 apart) is NaN in all of them, and no density is -0. */
-void hb_solution_settle(hb_solution *solution);
-/* Replaces the warning of a point. */
-hb_status hb_solution_warn(hb_solution *solution, size_t point, const char *format, ...)
+/* At the end: a row whose error is infinite and whose values contradict one another (a density
+ * below 0, ln of it and the log-density more than 1 apart) is NaN in all of them, and no density is
+ * -0. */
+void hb_solution_finish(hb_solution *solution);
+
+size_t hb_column_width(int column, int dim); /* numbers of a row: dim for scores, else 1 */
+/* The same value, and the same error, in all columns of a row. */
+void hb_solution_set_row(hb_solution *solution, size_t row, double value, double error);
+/* Infinite errors in all columns of a row, with the reason. */
+hb_status hb_solution_flag(hb_solution *solution, size_t row, const char *reason);
+/* Replaces the warning of a row. */
+hb_status hb_solution_warn(hb_solution *solution, size_t row, const char *format, ...)
     HB_PRINTF(3, 4);
+void hb_solution_drop_warnings(hb_solution *solution);
+/* Appends to the note. */
+void hb_solution_add_note(hb_solution *solution, const char *format, ...) HB_PRINTF(2, 3);
 
 #endif

@@ -1,16 +1,16 @@
 /* One call from a problem to density, log-density, score and entropy density at points.
  *
- * hb_solve checks what it is given, reads the facts of the problem once, enters the coordinates in which the noise is
- * simplest, lets choose.c find the method, and returns to the coordinates of the user. methods.c lists the methods.
+ * hb_solve checks what it is given, reads the facts of the problem once, enters the coordinates in
+ * which the noise is simplest, lets choose.c find the method, and returns to the coordinates of the
+ * user. methods.c lists the methods.
  *
- * At t = 0 the answer is the initial density itself, with no error: for N(0,1) at 0 the log-density is
- * -ln(2 pi)/2 = -0.918939. */
+ * At t = 0 the answer is the initial density itself, with no error: for N(0,1) at 0 the log-density
+ * is -ln(2 pi)/2 = -0.918939. */
 #include "base/context.h"
 #include "problem/drift_facts.h"
 #include "problem/initial/initial_average.h"
 #include "problem/problem_parts.h"
 #include "solve/solve_parts.h"
-#include "solve/solve_settings.h"
 #include "solve/solve_transform.h"
 
 #include <math.h>
@@ -52,7 +52,7 @@ hb_status hb_solve_check_stationary(hb_context *context, const hb_problem *probl
 }
 
 /* Beyond the span of the problem its formulas were not searched for narrow pulses. */
-static void note_span(hb_context *context, const hb_problem *problem, double time)
+static void solve_note_span(hb_context *context, const hb_problem *problem, double time)
 {
     const double span = hb_problem_time(problem);
     const int steady = hb_problem_is_autonomous(problem) && hb_problem_noise_is_constant(problem);
@@ -80,6 +80,19 @@ void hb_solve_fill_from_log(hb_solution *s)
     }
 }
 
+void hb_solve_gaussian_text(size_t d, const double *mean, const double *variance, size_t size,
+                            char *out)
+{
+    size_t used = (size_t)snprintf(out, size, "gaussian(mean=");
+    for (size_t k = 0; k < 2 * d; k++)
+        used += (size_t)snprintf(out + used, size - used, "%s%.17g",
+                                 k == 0   ? ""
+                                 : k == d ? ", var="
+                                          : " ",
+                                 k < d ? mean[k] : variance[k - d]);
+    snprintf(out + used, size - used, ")");
+}
+
 hb_status hb_solve_flag_integral(hb_solution *out)
 {
     for (size_t i = 0; i < out->n; i++) {
@@ -100,21 +113,20 @@ hb_status hb_solve_at_time(const hb_solve_task *task, hb_solution *out)
     hb_solve_facts_read(task->problem, task->settings, task->time, &facts);
     own.facts = &facts;
     HB_TRY(hb_method_choose(&own, out));
-    const size_t used = strlen(out->note);
     if (facts.time == HB_TIME_STATIONARY &&
         hb_problem_initial_kind(task->problem) != HB_INITIAL_KIND_NONE)
-        snprintf(out->note + used, sizeof out->note - used, "; the initial density is not used");
+        hb_solution_add_note(out, "; the initial density is not used");
     return HB_OK;
 }
 
-/* Samples as a density are smoothed, which no error knows; trajectories start at the samples themselves. */
-static void note_smoothing(const hb_problem *problem, hb_solution *out)
+/* Samples as a density are smoothed, which no error knows; trajectories start at the samples
+ * themselves. */
+static void solve_note_smoothing(const hb_problem *problem, hb_solution *out)
 {
     const double part = hb_problem_initial_smoothing(problem);
-    const size_t used = strlen(out->note);
     if (part == 0 || strcmp(out->method, "particles") == 0) return;
-    snprintf(
-        out->note + used, sizeof out->note - used,
+    hb_solution_add_note(
+        out,
         "; the samples are smoothed by Gaussians of Scott's width, which raises their variance "
         "by %.2g %% and is not in the errors",
         100 * part);
@@ -142,15 +154,20 @@ static hb_status solve_in_transform(hb_context *context, const hb_problem *probl
     return status;
 }
 
-static void finish(const hb_problem *problem, const hb_solve_plan *plan, hb_solution *out)
+static hb_status solve_into(hb_context *context, const hb_problem *problem,
+                            const hb_solve_plan *plan, const double *points, hb_solution *out)
 {
-    const size_t used = strlen(out->note);
-    hb_solution_settle(out);
+    const int stationary = out->n_times == 1 && plan->time == INFINITY;
+    out->tau = INFINITY;
+    if (!stationary) HB_TRY(hb_problem_tau_of_t(context, problem, plan->time, &out->tau));
+    HB_TRY(solve_in_transform(context, problem, plan, points, out));
+    if (!stationary) solve_note_smoothing(problem, out);
+    hb_solution_finish(out);
     if (plan->method == HB_METHOD_AUTO) out->unread = hb_method_unread(plan->given, out->method);
     if (hb_drift_by_differences(&problem->drift))
-        snprintf(out->note + used, sizeof out->note - used,
-                 "; most values of the drift's function were for differences, a Jacobian saves "
-                 "them");
+        hb_solution_add_note(out, "; most values of the drift's function were for differences, a "
+                                  "Jacobian saves them");
+    return HB_OK;
 }
 
 hb_status hb_solve(hb_context *context, const hb_problem *problem,
@@ -174,18 +191,13 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     hb_solve_facts_read(problem, &plan, latest, &facts);
     HB_TRY(hb_method_check(context, &facts, &plan));
     HB_TRY(hb_solve_plan_check(context, &plan, dim));
-    note_span(context, problem, plan.time);
+    solve_note_span(context, problem, plan.time);
     hb_workspace work;
     HB_TRY(hb_solve_plan_transform(context, problem, &plan, &work));
-    hb_solution *solution;
+    hb_solution *solution = NULL;
     hb_status status = hb_solution_create_times(
         context, several ? plan.n_times : 1, several ? plan.times : &plan.time, n, dim, &solution);
-    if (status == HB_OK && stationary) solution->tau = INFINITY;
-    if (status == HB_OK && !stationary)
-        status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
-    if (status == HB_OK) status = solve_in_transform(context, problem, &plan, points, solution);
-    if (status == HB_OK && !stationary) note_smoothing(problem, solution);
-    if (status == HB_OK) finish(problem, &plan, solution);
+    if (status == HB_OK) status = solve_into(context, problem, &plan, points, solution);
     hb_workspace_destroy(&work);
     if (status != HB_OK) hb_solution_destroy(solution);
     *out = status == HB_OK ? solution : NULL;

@@ -19,6 +19,10 @@ void hb_solve_fill_from_log(hb_solution *out);
 /* Infinite errors of ln u, where an integral of the drift may miss a part of it. */
 hb_status hb_solve_flag_integral(hb_solution *out);
 
+/* "gaussian(mean=..., var=...)" of d means and variances, cut at size bytes. */
+void hb_solve_gaussian_text(size_t d, const double *mean, const double *variance, size_t size,
+                            char *out);
+
 /* A point of which nothing was finished within the time limit: NaN, with a warning. */
 hb_status hb_solve_fill_nothing(const char *name, const char *unit, double seconds, size_t i,
                                 hb_solution *out);
@@ -36,5 +40,16 @@ hb_status hb_solve_check_times(hb_context *context, const hb_solve_plan *plan);
 hb_status hb_solve_at_times(const hb_solve_task *task, hb_solution *out);
 /* One time, by the method of the settings; out->tau is set. */
 hb_status hb_solve_at_time(const hb_solve_task *task, hb_solution *out);
+
+/* ---- solve_settings.c ---- */
+
+/* The settings (NULL: defaults) with all their parts; the problem's time where they have none. */
+hb_status hb_solve_plan_read(hb_context *context, const hb_problem *problem,
+                             const hb_solve_settings *settings, hb_solve_plan *out);
+/* Numbers out of range, paths that are not as they must be. */
+hb_status hb_solve_plan_check(hb_context *context, const hb_solve_plan *plan, int dim);
+hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const double *points);
+/* The name of one bit of hb_solve_setting, as the command and Python have it. */
+const char *hb_solve_setting_name(unsigned setting);
 
 #endif

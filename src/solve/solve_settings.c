@@ -1,11 +1,12 @@
-/* The settings of hb_solve: read with their defaults, which of them were given, and what is refused.
+/* The settings of hb_solve: read with their defaults, which of them were given, and what is
+ * refused.
  *
- * A setting counts as given where it differs from its default; hb_method_check (choose.c) refuses those that the method
- * does not read. The defaults give no bit; grid.points[0] = 64 gives HB_SOLVE_SETTING_POINTS. */
-#include "solve/solve_settings.h"
+ * A setting counts as given where it differs from its default; hb_method_check (choose.c) refuses
+ * those that the method does not read. The defaults give no bit; grid.points[0] = 64 gives
+ * HB_SOLVE_SETTING_POINTS. */
 #include "base/context.h"
 #include "base/sized.h"
-#include "solve/method.h"
+#include "solve/solve_parts.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -44,7 +45,7 @@ const char *hb_solve_setting_name(unsigned setting)
     return "";
 }
 
-static unsigned settings_of_grid(const hb_grid_settings *g)
+static unsigned plan_settings_of_grid(const hb_grid_settings *g)
 {
     unsigned given = 0;
     for (int a = 0; a < 3; a++) {
@@ -54,7 +55,7 @@ static unsigned settings_of_grid(const hb_grid_settings *g)
     return given | (g->max_time > 0 ? HB_SOLVE_SETTING_MAX_TIME : 0);
 }
 
-static unsigned settings_given(const hb_solve_plan *p)
+static unsigned plan_settings_given(const hb_solve_plan *p)
 {
     const hb_sampling_settings *s = &p->sampling;
     hb_mean_settings mean;
@@ -77,7 +78,7 @@ static unsigned settings_given(const hb_solve_plan *p)
                 {HB_SOLVE_SETTING_STATE, s->state != NULL},
                 {HB_SOLVE_SETTING_PATHS, s->paths != NULL},
                 {HB_SOLVE_SETTING_TRAINING, trained}};
-    unsigned given = settings_of_grid(&p->grid);
+    unsigned given = plan_settings_of_grid(&p->grid);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         if (rows[k].given) given |= rows[k].setting;
     return given;
@@ -96,7 +97,7 @@ hb_status hb_solve_plan_read(hb_context *context, const hb_problem *problem,
     const size_t n_own = hb_problem_times(problem, &own);
     out->method = s.method;
     out->ignore_unread = s.ignore_unread;
-    out->given = settings_given(out);
+    out->given = plan_settings_given(out);
     const hb_method_description *method = hb_method_of(s.method);
     if (s.ignore_unread && method && !(method->reads & HB_SOLVE_SETTING_PATHS))
         out->sampling.paths = NULL;
@@ -129,7 +130,8 @@ hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const do
     return HB_OK;
 }
 
-static hb_status check_path_times(hb_context *context, const hb_sampling_settings *s, double time)
+static hb_status plan_check_path_times(hb_context *context, const hb_sampling_settings *s,
+                                       double time)
 {
     const double *t = s->path_times, last = t[s->n_times - 1];
     for (size_t k = 0; k < s->n_times; k++)
@@ -141,8 +143,8 @@ static hb_status check_path_times(hb_context *context, const hb_sampling_setting
     return HB_OK;
 }
 
-static hb_status check_paths(hb_context *context, const hb_sampling_settings *s, double time,
-                             int dim)
+static hb_status plan_check_paths(hb_context *context, const hb_sampling_settings *s, double time,
+                                  int dim)
 {
     if (!s->paths) return HB_OK;
     HB_CHECK(context, s->n_paths >= 1 && s->n_times >= 1 && s->path_times, HB_ERROR_ARGUMENT,
@@ -151,7 +153,7 @@ static hb_status check_paths(hb_context *context, const hb_sampling_settings *s,
              s->n_paths, s->n_times);
     HB_CHECK(context, isfinite(time), HB_ERROR_ARGUMENT,
              "paths are given and time is inf; trajectories end at a finite time");
-    HB_TRY(check_path_times(context, s, time));
+    HB_TRY(plan_check_path_times(context, s, time));
     const size_t row = s->n_times * (size_t)dim;
     for (size_t i = 0; i < s->n_paths * row; i++)
         HB_CHECK(context, isfinite(s->paths[i]), HB_ERROR_ARGUMENT,
@@ -178,5 +180,5 @@ hb_status hb_solve_plan_check(hb_context *context, const hb_solve_plan *plan, in
              s->lift);
     HB_CHECK(context, !s->resume || s->state, HB_ERROR_ARGUMENT,
              "resume is set without a state file; give state");
-    return check_paths(context, s, plan->time, dim);
+    return plan_check_paths(context, s, plan->time, dim);
 }

@@ -1,16 +1,16 @@
 /* Several times in one solve.
  *
  *     t = 0              the initial density
- *     grid               one integration that keeps its fields at all times, each with errors from its own
- *                        refinement. A time that this grid does not serve (before its first resolved tau, or
- *                        early and with an error of ln u above WEAK, which a smaller box may better) gets a
- *                        grid that ends there, which serves the earlier ones of its kind too; the better one is kept
- *     other methods      time by time, each with the same seed: the bits are those of the time alone
+ *     grid               one integration that keeps its fields at all times, with errors. A
+ *                        time that it does not resolve, or that is early and has an error of ln u
+ *                        above WEAK, gets a grid that ends there; the better one is kept
+ *     other methods      time by time with the same seed: bit-identical to each time alone
  *
- * Where auto finds no grid, the times that are left are solved one by one. Of max_time each time gets an equal
- * part, the grid all of it, for auto half.
+ * Where auto finds no grid, the times that are left are solved one by one. Of max_time each time
+ * gets an equal part, the grid all of it, for auto half.
  *
- * Must reproduce: dx = -x dt + sqrt(2) dW from N(0,1) stays N(0,1): ln u(0) = -0.918939 at every time. */
+ * Must reproduce: dx = -x dt + sqrt(2) dW from N(0,1) stays N(0,1): ln u(0) = -0.918939 at every
+ * time. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "solve/solve_parts.h"
@@ -57,7 +57,7 @@ static const double *points_of(const hb_solve_task *task, size_t index)
 
 /* ---- on grids ---- */
 
-static double worst_error(const hb_solution *view)
+static double times_worst_error(const hb_solution *view)
 {
     double worst = 0;
     for (size_t i = 0; i < view->n; i++)
@@ -65,36 +65,28 @@ static double worst_error(const hb_solution *view)
     return worst;
 }
 
-static void forget_warnings(hb_solution *view)
-{
-    for (size_t i = 0; i < view->n; i++) {
-        hb_release(view->context, view->warnings[i]);
-        view->warnings[i] = NULL;
-    }
-}
-
-static hb_status evaluate(times_run *r, const time_place *place, const hb_grid *grid)
+static hb_status times_evaluate(times_run *r, const time_place *place, const hb_grid *grid)
 {
     hb_solution *view = &r->views[place->index];
-    forget_warnings(view);
+    hb_solution_drop_warnings(view);
     view->method = "grid";
     return hb_solve_evaluate_grid(r->task->context, grid, points_of(r->task, place->index), view);
 }
 
 /* The values of a time from a new grid, unless an earlier one was better. */
-static hb_status take_values(times_run *r, const time_place *place, hb_grid *grid)
+static hb_status times_take_values(times_run *r, const time_place *place, hb_grid *grid)
 {
     hb_solution *view = &r->views[place->index];
     hb_grid *before = r->out->grids[place->index];
-    const double had = before ? worst_error(view) : INFINITY;
-    HB_TRY(evaluate(r, place, grid));
-    if (before && worst_error(view) > had) return evaluate(r, place, before);
+    const double had = before ? times_worst_error(view) : INFINITY;
+    HB_TRY(times_evaluate(r, place, grid));
+    if (before && times_worst_error(view) > had) return times_evaluate(r, place, before);
     r->out->grids[place->index] = grid;
     return HB_OK;
 }
 
 /* Whether any time has its values from this grid. */
-static int is_used(const hb_solution *out, const hb_grid *grid)
+static int times_use_grid(const hb_solution *out, const hb_grid *grid)
 {
     for (size_t k = 0; k < out->n_times; k++)
         if (out->grids[k] == grid) return 1;
@@ -102,8 +94,8 @@ static int is_used(const hb_solution *out, const hb_grid *grid)
 }
 
 /* One grid for left[first] .. left[last - 1], whose end is the last of them. */
-static hb_status solve_group(times_run *r, size_t first, size_t last, double max_time,
-                             hb_grid **out)
+static hb_status times_solve_group(times_run *r, size_t first, size_t last, double max_time,
+                                   hb_grid **out)
 {
     const hb_solve_task *task = r->task;
     const size_t size = r->out->n * (size_t)r->out->dim;
@@ -126,16 +118,17 @@ static hb_status solve_group(times_run *r, size_t first, size_t last, double max
 }
 
 /* A grid that does not fit serves fewer times, the latest ones. */
-static hb_status solve_group_that_fits(times_run *r, double max_time, size_t *first, hb_grid **out)
+static hb_status times_solve_group_that_fits(times_run *r, double max_time, size_t *first,
+                                             hb_grid **out)
 {
     for (*first = 0;; *first = (*first + r->n_left + 1) / 2) {
-        const hb_status status = solve_group(r, *first, r->n_left, max_time, out);
+        const hb_status status = times_solve_group(r, *first, r->n_left, max_time, out);
         if (status != HB_ERROR_MEMORY || r->n_left - *first <= 1) return status;
     }
 }
 
 /* The values of a group; what this grid does not serve well stays in `left` for the next one. */
-static hb_status serve_group(times_run *r, size_t first, hb_grid *grid)
+static hb_status times_serve_group(times_run *r, size_t first, hb_grid *grid)
 {
     const double end = r->left[r->n_left - 1].tau;
     hb_grid_info info;
@@ -145,8 +138,8 @@ static hb_status serve_group(times_run *r, size_t first, hb_grid *grid)
     for (size_t k = first; k < r->n_left; k++) {
         const time_place *place = &r->left[k];
         const int resolved = place->tau >= info.kept_from;
-        if (resolved) HB_TRY(take_values(r, place, grid));
-        const int good = resolved && worst_error(&r->views[place->index]) <= WEAK;
+        if (resolved) HB_TRY(times_take_values(r, place, grid));
+        const int good = resolved && times_worst_error(&r->views[place->index]) <= WEAK;
         const int early = place->tau <= EARLY * end; /* so that its own box is much smaller */
         if (!resolved || (early && !good)) r->retry[n++] = *place;
     }
@@ -156,7 +149,7 @@ static hb_status serve_group(times_run *r, size_t first, hb_grid *grid)
 }
 
 /* Times whose values are there already need no better ones. */
-static void drop_answered(times_run *r)
+static void times_drop_answered(times_run *r)
 {
     size_t n = 0;
     for (size_t k = 0; k < r->n_left; k++)
@@ -164,7 +157,7 @@ static void drop_answered(times_run *r)
     r->n_left = n;
 }
 
-static void note_first(times_run *r, size_t n, const hb_grid *grid)
+static void times_note_first(times_run *r, size_t n, const hb_grid *grid)
 {
     char opening[160];
     snprintf(opening, sizeof opening, "Fokker-Planck on a grid%s, integrated once for %zu times",
@@ -173,42 +166,42 @@ static void note_first(times_run *r, size_t n, const hb_grid *grid)
     hb_solve_note_grid(grid, opening, r->note, sizeof r->note);
 }
 
-static hb_status solve_on_grids(times_run *r, double max_time)
+static hb_status times_solve_on_grids(times_run *r, double max_time)
 {
     const double start = hb_seconds();
     while (r->n_left > 0 && r->grids < MOST_GRIDS) {
         hb_grid *grid;
         size_t first;
         const double time = max_time > 0 ? fmax(start + max_time - hb_seconds(), 1e-3) : 0;
-        const hb_status status = solve_group_that_fits(r, time, &first, &grid);
+        const hb_status status = times_solve_group_that_fits(r, time, &first, &grid);
         if (status != HB_OK) {
             const int refused = status == HB_ERROR_NUMERICAL || status == HB_ERROR_MEMORY;
-            drop_answered(r);
+            times_drop_answered(r);
             return r->n_left > 0 || !refused ? status : HB_OK; /* nothing better, but an answer */
         }
-        if (r->grids == 0) note_first(r, r->n_left - first, grid);
+        if (r->grids == 0) times_note_first(r, r->n_left - first, grid);
         r->solved[r->grids++] = grid;
-        HB_TRY(serve_group(r, first, grid));
+        HB_TRY(times_serve_group(r, first, grid));
     }
-    drop_answered(r);
+    times_drop_answered(r);
     return HB_OK;
 }
 
-static hb_status by_grids(times_run *r)
+static hb_status times_by_grids(times_run *r)
 {
     const hb_solve_plan *plan = r->task->settings;
     const double limit = plan->grid.max_time > 0 ? plan->grid.max_time : plan->sampling.max_time;
     const int may_fail = plan->method == HB_METHOD_AUTO;
-    const hb_status status = solve_on_grids(r, may_fail ? limit / 2 : limit);
+    const hb_status status = times_solve_on_grids(r, may_fail ? limit / 2 : limit);
     for (int k = 0; k < r->grids; k++)
-        if (!is_used(r->out, r->solved[k])) hb_grid_destroy(r->solved[k]);
+        if (!times_use_grid(r->out, r->solved[k])) hb_grid_destroy(r->solved[k]);
     if (may_fail && (status == HB_ERROR_MEMORY || status == HB_ERROR_NUMERICAL)) return HB_OK;
     return status;
 }
 
 /* ---- time by time ---- */
 
-static hb_status one_by_one(times_run *r, size_t of)
+static hb_status times_one_by_one(times_run *r, size_t of)
 {
     hb_solve_plan plan = *r->task->settings;
     plan.sampling.max_time /= (double)(of > 0 ? of : 1);
@@ -228,14 +221,8 @@ static hb_status one_by_one(times_run *r, size_t of)
 
 /* ---- what was done ---- */
 
-static void add(hb_solution *out, const char *text)
-{
-    const size_t used = strlen(out->note);
-    snprintf(out->note + used, sizeof out->note - used, "%s%s", used > 0 ? "; " : "", text);
-}
-
 /* The method of times above 0. */
-static const char *common_method(const times_run *r)
+static const char *times_common_method(const times_run *r)
 {
     const char *method = NULL;
     for (size_t k = 0; k < r->out->n_times; k++) {
@@ -247,35 +234,33 @@ static const char *common_method(const times_run *r)
     return method ? method : "initial";
 }
 
-static void write_note(times_run *r)
+static void times_write_note(times_run *r)
 {
     hb_solution *out = r->out;
-    char text[HB_NOTE / 2];
     size_t initial = 0;
     for (size_t k = 0; k < out->n_times; k++) initial += out->times[k] == 0;
-    out->note[0] = 0;
-    if (r->note[0]) add(out, r->note);
-    if (r->grids > 1) {
-        snprintf(text, sizeof text,
-                 "%d more grid%s for early times that it does not resolve as well", r->grids - 1,
-                 r->grids > 2 ? "s" : "");
-        add(out, text);
-    }
+    snprintf(out->note, sizeof out->note, "%s", r->note);
+    if (r->grids > 1)
+        hb_solution_add_note(out,
+                             "; %d more grid%s for early times that it does not resolve as well",
+                             r->grids - 1, r->grids > 2 ? "s" : "");
     if (r->n_left > 0) {
         const hb_solution *last = &r->views[r->left[r->n_left - 1].index];
-        snprintf(text, sizeof text, "%zu time%s, each by itself; at time %.6g: %.800s", r->n_left,
-                 r->n_left > 1 ? "s" : "", last->times[0], last->note);
-        add(out, text);
+        hb_solution_add_note(out, "%s%zu time%s, each by itself; at time %.6g: %.800s",
+                             out->note[0] ? "; " : "", r->n_left, r->n_left > 1 ? "s" : "",
+                             last->times[0], last->note);
     }
-    if (initial > 0) add(out, "at time 0 the initial density itself");
-    out->method = common_method(r);
+    if (initial > 0)
+        hb_solution_add_note(out, "%sat time 0 the initial density itself",
+                             out->note[0] ? "; " : "");
+    out->method = times_common_method(r);
     for (size_t row = 0; row < out->n_times * out->n; row++)
         if (!out->point_methods[row]) out->point_methods[row] = r->views[row / out->n].method;
 }
 
 /* ---- all of it ---- */
 
-static hb_status prepare(times_run *r)
+static hb_status times_prepare(times_run *r)
 {
     hb_solution *out = r->out;
     const size_t m = out->n_times, n_points = r->task->stride ? m : 1;
@@ -294,10 +279,10 @@ static hb_status prepare(times_run *r)
     return HB_OK;
 }
 
-static hb_status solve(times_run *r)
+static hb_status times_solve(times_run *r)
 {
     hb_solve_facts facts;
-    HB_TRY(prepare(r));
+    HB_TRY(times_prepare(r));
     const size_t later = r->n_left;
     for (size_t k = 0; k < r->out->n_times; k++) {
         hb_solve_task task = *r->task;
@@ -308,17 +293,17 @@ static hb_status solve(times_run *r)
     /* A grid that grows from a point is made for one end. */
     if (later > 0) {
         hb_solve_facts_read(r->task->problem, r->task->settings, r->left[later - 1].time, &facts);
-        if (!facts.point_start && hb_method_begins_on_grid(&facts)) HB_TRY(by_grids(r));
+        if (!facts.point_start && hb_method_begins_on_grid(&facts)) HB_TRY(times_by_grids(r));
     }
-    HB_TRY(one_by_one(r, later));
-    write_note(r);
+    HB_TRY(times_one_by_one(r, later));
+    times_write_note(r);
     return HB_OK;
 }
 
 hb_status hb_solve_at_times(const hb_solve_task *task, hb_solution *out)
 {
     times_run r = {.task = task, .out = out};
-    const hb_status status = solve(&r);
+    const hb_status status = times_solve(&r);
     out->grid = out->grids[out->n_times - 1];
     hb_workspace_destroy(&r.work);
     return status;

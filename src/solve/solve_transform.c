@@ -1,4 +1,5 @@
-/* From x into the coordinates of a transform and back (problem/transform/transform.h): methods work in y and do not know.
+/* From x into the coordinates of a transform and back (problem/transform/transform.h): methods work
+ * in y and do not know.
  *
  *     v_x = v_y - J,   u_x = u_y e^-J,   w_x = u_x v_x,     J = ln |dx/dy|
  *     e(v_x) = e(v_y),   e(u_x) = e(u_y) e^-J,   e(w_x) = |1 + v_x| e(u_x) to first order

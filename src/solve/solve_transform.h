@@ -1,4 +1,5 @@
-/* solve/solve_transform.h: points go into the coordinates of a problem's transform, answers come back. */
+/* solve/solve_transform.h: points go into the coordinates of a problem's transform, answers come
+ * back. */
 #ifndef HB_SOLVE_SOLVE_TRANSFORM_H
 #define HB_SOLVE_SOLVE_TRANSFORM_H
 
@@ -22,7 +23,8 @@ hb_status hb_solve_leave_transform(hb_context *context, const hb_problem *proble
                                    const double *points, const hb_transformed_points *transformed,
                                    hb_solution *out);
 void hb_transformed_points_destroy(hb_transformed_points *points);
-/* The box of the grid and the trajectories of the user in y: plan's own are replaced, work is to be destroyed. */
+/* The box of the grid and the trajectories of the user in y: plan's own are replaced, work is to be
+ * destroyed. */
 hb_status hb_solve_plan_transform(hb_context *context, const hb_problem *problem,
                                   hb_solve_plan *plan, hb_workspace *work);
 

@@ -1,16 +1,20 @@
 /* time = inf under a noise G(x) whose chain is refused: the grid at a long finite time.
  *
- * The chain of tensor_chain.c needs noise in every direction, and where noise is strongly correlated and the drift turns,
- * its coarse meshes carry mass across the box that the process leaves where it is. The scheme of finite times
- * (tensor_scheme.c) has neither limit. It starts from a Gaussian that is narrower than the cloud of stationary_box.c and
- * beside its middle, so that a slow exchange between wells shows, and goes to
- *     T = RELAXATIONS max_a s_a^2/D_aa,    s the deviations of the cloud, D_aa the mean over a lattice.
- * The largest |v(T) - v(T/2)| on that lattice, down to BULK below the maximum, is added to the errors: what is left at T
- * is less as long as it halves from T/2 to T. Where it is above MOST_LEFT, T doubles, at most DOUBLINGS times.
+ * The chain of tensor_chain.c needs noise in every direction, and where noise is strongly
+ * correlated and the drift turns, its coarse meshes carry mass across the box that the process
+ * leaves where it is. The scheme of finite times (tensor_scheme.c) has neither limit. It starts
+ * from a Gaussian that is narrower than the ensemble of stationary_box.c and beside its middle, so
+ * that a slow exchange between wells shows, and goes to
+ *     T = RELAXATIONS max_a s_a^2/D_aa
+ * The largest |v(T) - v(T/2)| on that lattice, down to CORE below the maximum, is added to the
+ * errors: what is left at T is less as long as it halves from T/2 to T. Where it is above
+ * MOST_LEFT, T doubles, at most DOUBLINGS times.
  *
- * Paths that go on spreading are refused before, and so is noise that is not bounded, whose tails a box cuts.
+ * Paths that keep spreading are refused before, and so is noise that is not bounded, whose tails a
+ * box cuts.
  *
- * A number to reproduce: tanh_noise(0.5) of tests/python/test_tensor_stationary.py has ln u = -ln(2 pi sqrt 2) at 0. */
+ * A number to reproduce: tanh_noise(0.5) of tests/python/test_tensor_stationary.py has ln u = -ln(2
+ * pi sqrt 2) at 0. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "chain/stationary.h"
@@ -24,9 +28,9 @@
 enum { SIDE = 9, DOUBLINGS = 2, CELLS = 160 };
 
 static const double RELAXATIONS = 24;
-static const double SPREADS = 7.4;     /* deviations in the inner box */
-static const double NARROWER = 0.7;    /* deviation of the start, of that of the cloud */
-static const double BULK = 12;         /* depth of ln u where changes count */
+static const double SPREADS = 7.4;     /* standard deviations in the inner box */
+static const double NARROWER = 0.7;    /* initial standard deviation, in that of the ensemble */
+static const double CORE = 12;         /* depth of ln u where changes count */
 static const double MOST_LEFT = 0.02;  /* of ln u, from T/2 to T */
 static const double TOLERANCE = 1e-5;  /* of the time steps */
 static const double EVERYWHERE = 1e12; /* |x| up to which noise must be bounded */
@@ -42,7 +46,7 @@ typedef struct late {
     double *v, *before;
 } late;
 
-static void set_places(late *l)
+static void late_set_places(late *l)
 {
     for (size_t p = 0; p < l->places; p++)
         for (size_t a = 0, rest = p; a < (size_t)l->dim; a++, rest /= SIDE)
@@ -52,7 +56,7 @@ static void set_places(late *l)
 }
 
 /* Whether interval arithmetic bounds G on all of space; 0 for a function too. */
-static hb_status is_bounded(const late *l, int *yes)
+static hb_status late_noise_is_bounded(const late *l, int *yes)
 {
     const hb_problem *problem = l->task->problem;
     const size_t columns = (size_t)hb_problem_noise_columns(problem), d = (size_t)l->dim;
@@ -75,7 +79,7 @@ static hb_status is_bounded(const late *l, int *yes)
     return HB_OK;
 }
 
-static hb_status choose_time(late *l)
+static hb_status late_choose_time(late *l)
 {
     const size_t d = (size_t)l->dim;
     HB_TRY(
@@ -90,21 +94,19 @@ static hb_status choose_time(late *l)
     return HB_OK;
 }
 
-static void write_start(const late *l, size_t size, char *text)
+/* The initial density: narrower than the ensemble, beside its middle. */
+static void late_write_initial(const late *l, size_t size, char *text)
 {
-    size_t used = (size_t)snprintf(text, size, "gaussian(mean=");
-    for (int a = 0; a < l->dim; a++)
-        used += (size_t)snprintf(text + used, size - used, "%s%.17g", a ? " " : "",
-                                 0.5 * (l->box.inner_low[a] + l->box.inner_high[a]) +
-                                     0.5 * l->deviation[a]);
-    for (int a = 0; a < l->dim; a++)
-        used += (size_t)snprintf(text + used, size - used, "%s%.17g",
-                                 a ? " " : ", var=", pow(NARROWER * l->deviation[a], 2));
-    snprintf(text + used, size - used, ")");
+    double mean[3], variance[3];
+    for (int a = 0; a < l->dim; a++) {
+        mean[a] = 0.5 * (l->box.inner_low[a] + l->box.inner_high[a]) + 0.5 * l->deviation[a];
+        variance[a] = pow(NARROWER * l->deviation[a], 2);
+    }
+    hb_solve_gaussian_text((size_t)l->dim, mean, variance, size, text);
 }
 
 /* The largest change of v on the lattice between T/2 and T. */
-static hb_status find_change(late *l, const hb_grid *grid)
+static hb_status late_find_change(late *l, const hb_grid *grid)
 {
     hb_context *context = l->task->context;
     double top = -INFINITY;
@@ -114,11 +116,11 @@ static hb_status find_change(late *l, const hb_grid *grid)
     for (size_t p = 0; p < l->places; p++) top = fmax(top, l->v[p]);
     l->left = 0;
     for (size_t p = 0; p < l->places; p++)
-        if (l->v[p] > top - BULK) l->left = fmax(l->left, fabs(l->v[p] - l->before[p]));
+        if (l->v[p] > top - CORE) l->left = fmax(l->left, fabs(l->v[p] - l->before[p]));
     return HB_OK;
 }
 
-static hb_status integrate(late *l, const hb_problem *problem, hb_solution *out)
+static hb_status late_integrate(late *l, const hb_problem *problem, hb_solution *out)
 {
     const double half = l->time / 2;
     hb_grid_settings settings = l->task->settings->grid;
@@ -131,22 +133,22 @@ static hb_status integrate(late *l, const hb_problem *problem, hb_solution *out)
     settings.keep = &half;
     HB_TRY(hb_grid_solve(l->task->context, problem, &settings, out->n, l->task->points, l->time,
                          &out->grid));
-    return find_change(l, out->grid);
+    return late_find_change(l, out->grid);
 }
 
-static hb_status settle(late *l, hb_solution *out)
+static hb_status late_relax(late *l, hb_solution *out)
 {
     char text[400];
     hb_problem *problem;
     hb_status status = HB_OK;
-    write_start(l, sizeof text, text);
+    late_write_initial(l, sizeof text, text);
     HB_TRY(hb_problem_borrow(l->task->context, l->task->problem, text, &problem));
     l->left = INFINITY;
     for (int k = 0; k <= DOUBLINGS && status == HB_OK && !(l->left < MOST_LEFT); k++) {
         if (k > 0) l->time *= 2;
         hb_grid_destroy(out->grid);
         out->grid = NULL;
-        status = integrate(l, problem, out);
+        status = late_integrate(l, problem, out);
     }
     hb_problem_borrowed_destroy(l->task->context, problem);
     HB_TRY(status);
@@ -155,7 +157,7 @@ static hb_status settle(late *l, hb_solution *out)
     return HB_OK;
 }
 
-static hb_status fill(const late *l, hb_solution *out)
+static hb_status late_fill(const late *l, hb_solution *out)
 {
     out->tau = l->time;
     HB_TRY(hb_solve_evaluate_grid(l->task->context, out->grid, l->task->points, out));
@@ -175,17 +177,17 @@ static hb_status fill(const late *l, hb_solution *out)
     return HB_OK;
 }
 
-static hb_status solve(late *l, hb_solution *out)
+static hb_status late_solve(late *l, hb_solution *out)
 {
     hb_context *context = l->task->context;
     int bounded;
     HB_TRY(hb_chain_box(context, l->task->problem, out->n, l->task->points, &l->box));
-    set_places(l);
-    HB_TRY(is_bounded(l, &bounded));
+    late_set_places(l);
+    HB_TRY(late_noise_is_bounded(l, &bounded));
     HB_CHECK(context, bounded, HB_ERROR_NUMERICAL, "the noise is not bounded");
-    HB_TRY(choose_time(l));
-    HB_TRY(settle(l, out));
-    return fill(l, out);
+    HB_TRY(late_choose_time(l));
+    HB_TRY(late_relax(l, out));
+    return late_fill(l, out);
 }
 
 hb_status hb_solve_stationary_late(const hb_solve_task *task, hb_solution *out)
@@ -197,7 +199,7 @@ hb_status hb_solve_stationary_late(const hb_solve_task *task, hb_solution *out)
     HB_TRY(HB_WORKSPACE(task->context, &work, HB_ARRAY(l.x, l.places * d),
                         HB_ARRAY(l.D, l.places * d * d), HB_ARRAY(l.G, l.places * d * m),
                         HB_ARRAY(l.v, l.places), HB_ARRAY(l.before, l.places)));
-    const hb_status status = solve(&l, out);
+    const hb_status status = late_solve(&l, out);
     hb_workspace_destroy(&work);
     return status;
 }

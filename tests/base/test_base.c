@@ -3,11 +3,11 @@
 
 #include "base/context.h"
 #include "base/cpu.h"
-#include "base/crew.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/sized.h"
+#include "base/thread_pool.h"
 
 #include <unistd.h>
 
@@ -356,15 +356,15 @@ static void doubles_are_sorted(void **state)
     assert_ptr_equal(bsearch(&three, x, 7, sizeof *x, hb_by_value), x + 5);
 }
 
-typedef struct crew_loop {
+typedef struct pool_loop {
     int done[257];
     size_t fails; /* from this index on every tenth task */
     int threads;
-} crew_loop;
+} pool_loop;
 
-static hb_status crew_task(void *user, size_t index, int thread)
+static hb_status pool_task(void *user, size_t index, int thread)
 {
-    crew_loop *loop = user;
+    pool_loop *loop = user;
     loop->done[index]++;
     if (thread < 0 || thread >= loop->threads) return HB_ERROR_FILE;
     return index >= loop->fails && (index - loop->fails) % 10 == 0 ? HB_ERROR_NUMERICAL : HB_OK;
@@ -376,25 +376,25 @@ static void crews_do_every_task_once(void **state)
     (void)state;
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     for (int threads = 1; threads <= 5; threads++) {
-        hb_crew *crew;
-        assert_ok(context, hb_crew_create(context, threads, &crew));
-        assert_int_equal(hb_crew_threads(crew), threads);
+        hb_thread_pool *pool;
+        assert_ok(context, hb_thread_pool_create(context, threads, &pool));
+        assert_int_equal(hb_thread_pool_threads(pool), threads);
         for (size_t k = 0; k < 3000; k++) {
             const size_t n = k * 7 % 257;
-            crew_loop loop = {.fails = k % 100 == 3 ? 5 : 1000, .threads = threads};
-            const hb_status status = hb_crew_run(crew, n, crew_task, &loop);
+            pool_loop loop = {.fails = k % 100 == 3 ? 5 : 1000, .threads = threads};
+            const hb_status status = hb_thread_pool_run(pool, n, pool_task, &loop);
             assert_int_equal(status, loop.fails < n ? HB_ERROR_NUMERICAL : HB_OK);
             for (size_t i = 0; i < 257 && status == HB_OK; i++)
                 assert_int_equal(loop.done[i], i < n);
             if (k == 1500) usleep(20000); /* until all sleep */
         }
-        hb_crew_destroy(crew);
+        hb_thread_pool_destroy(pool);
     }
-    crew_loop loop = {.fails = 1000, .threads = 1};
-    assert_ok(context, hb_crew_run(NULL, 9, crew_task, &loop));
+    pool_loop loop = {.fails = 1000, .threads = 1};
+    assert_ok(context, hb_thread_pool_run(NULL, 9, pool_task, &loop));
     assert_int_equal(loop.done[8], 1);
-    assert_int_equal(hb_crew_threads(NULL), 1);
-    hb_crew_destroy(NULL);
+    assert_int_equal(hb_thread_pool_threads(NULL), 1);
+    hb_thread_pool_destroy(NULL);
     hb_context_destroy(context);
 }
 

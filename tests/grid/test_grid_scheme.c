@@ -183,7 +183,7 @@ static void rates_on_threads(void **state)
                                            "1.3", "gaussian(mean=0 0 0,var=1)");
         hb_scheme *scheme;
         assert_ok(context, hb_scheme_create(context, problem, &mesh, 1, &scheme));
-        assert_int_equal(hb_crew_threads(hb_scheme_crew(scheme)), threads);
+        assert_int_equal(hb_thread_pool_threads(hb_scheme_pool(scheme)), threads);
         rate[threads] = malloc(mesh.size * sizeof(double));
         for (int k = 0; k < 3; k++)
             assert_ok(context, hb_scheme_rate(scheme, 0.1 * k, v, rate[threads], &finite));

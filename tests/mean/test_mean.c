@@ -3,7 +3,7 @@
 #define SHARED_THREADS 2
 #include "shared_context.h"
 
-#include "ball/clouds.h"
+#include "ball/ball_nodes.h"
 #include "exact_fields.h"
 #include "mean/moments.h"
 #include "mean/sources.h"
@@ -429,9 +429,9 @@ static void slope_measure_has_its_moments(void **state)
     for (int lift = 1; lift <= 4; lift++) {
         hb_ball_constants constants;
         assert_ok(CTX, hb_ball_constants_get(CTX, 3, lift, sizeof constants, &constants));
-        hb_cloud_draw draw = {3, lift, constants.c_g, {21, 22}, z, sigma, uniform};
-        hb_cloud cloud = {0, y, s, NULL, arm};
-        assert_ok(CTX, hb_cloud_random(CTX, &draw, HB_CLOUD_SCORE, 0, PAIRS, &cloud));
+        hb_ball_nodes_draw draw = {3, lift, constants.c_g, {21, 22}, z, sigma, uniform};
+        hb_ball_nodes unit = {0, y, s, NULL, arm};
+        assert_ok(CTX, hb_ball_nodes_random(CTX, &draw, HB_BALL_NODES_SCORE, 0, PAIRS, &unit));
         double mean[3] = {0}, squares[3] = {0};
         hb_moments moments = {0, 3, mean, squares};
         const double D = 3 + lift;

@@ -20,7 +20,7 @@ from heatball import _native, _native_mpi
 from heatball._native import Status, library
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-HEADERS = sorted((ROOT / "include/heatball").glob("*.h"))
+HEADERS = sorted(path for path in (ROOT / "include/heatball").glob("*.h") if path.name != "compat.h")
 MPI_HEADER = ROOT / "include/heatball/mpi.h"  # of libheatball-mpi
 PAGE = (ROOT / "docs/interface.md").read_text()
 

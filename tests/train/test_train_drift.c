@@ -80,24 +80,27 @@ static double scaled_residual(hb_context *context, const hb_problem *drift, int 
 {
     static double z[3 * MOST_NODES], tau[MOST_NODES], shift[MOST_NODES], weight[MOST_NODES];
     static double scratch[3 * MOST_NODES];
-    hb_cloud cloud[2];
+    hb_ball_nodes unit[2];
     hb_ball_constants constants;
     double F[3], divergence, slope, Q = 0;
     assert_ok(context, hb_ball_constants_get(context, dim, 0, sizeof constants, &constants));
     for (int k = 0; k < 2; k++)
-        assert_ok(context, hb_cloud_cubature(context, k ? HB_CLOUD_SCORE : HB_CLOUD_VALUE, dim, 0,
-                                             degree, 1, 0, 1, &cloud[k]));
-    assert_true(cloud[0].n + cloud[1].n <= MOST_NODES);
+        assert_ok(context, hb_ball_nodes_cubature(
+                               context,
+                               &(hb_ball_nodes_rule){k ? HB_BALL_NODES_SCORE : HB_BALL_NODES_VALUE,
+                                                     dim, 0, degree, 1},
+                               0, 1, &unit[k]));
+    assert_true(unit[0].n + unit[1].n <= MOST_NODES);
     assert_ok(context, hb_problem_drift(context, drift, 1, x0, 0, F, &divergence, NULL, NULL));
     hb_drift_frame f = {drift, (size_t)dim, x0, F, tau0, divergence / dim, 0};
     f.radius = sqrt(4 * M_PI * share * hb_drift_frame_time(f.growth, tau0));
     const hb_drift_nodes nodes = {z, tau, shift, weight};
-    assert_ok(context, hb_drift_frame_place(context, &f, &cloud[0], cloud[0].n, &cloud[1],
-                                            cloud[1].n, scratch, &nodes));
+    assert_ok(context, hb_drift_frame_place(context, &f, &unit[0], unit[0].n, &unit[1], unit[1].n,
+                                            scratch, &nodes));
     const double v0 = v(x0, tau0, user);
-    for (size_t j = 0; j < cloud[0].n + cloud[1].n; j++)
+    for (size_t j = 0; j < unit[0].n + unit[1].n; j++)
         Q += weight[j] * exp(v(z + j * (size_t)dim, tau[j], user) + shift[j] - v0);
-    for (int k = 0; k < 2; k++) hb_cloud_destroy(context, &cloud[k]);
+    for (int k = 0; k < 2; k++) hb_ball_nodes_destroy(context, &unit[k]);
     return fabs(hb_minus_log(Q, &slope)) * 4 / (constants.C1 * f.radius * f.radius);
 }
 
@@ -121,15 +124,16 @@ static void the_identity_holds_at_a_stationary_density(void **state)
     hb_context_destroy(context);
 }
 
-/* The mean of arm.y over a cloud. */
-static double along_arms(hb_context *context, hb_cloud_kind kind, int dim, int degree)
+/* The mean of arm.y over a unit. */
+static double along_arms(hb_context *context, hb_ball_nodes_kind kind, int dim, int degree)
 {
-    hb_cloud cloud = {0};
+    hb_ball_nodes unit = {0};
     double sum = 0;
-    assert_ok(context, hb_cloud_cubature(context, kind, dim, 0, degree, 5, 0, 1, &cloud));
-    for (size_t k = 0; k < cloud.n * (size_t)dim; k++)
-        sum += cloud.weight[k / (size_t)dim] * cloud.arm[k] * cloud.y[k];
-    hb_cloud_destroy(context, &cloud);
+    assert_ok(context, hb_ball_nodes_cubature(
+                           context, &(hb_ball_nodes_rule){kind, dim, 0, degree, 5}, 0, 1, &unit));
+    for (size_t k = 0; k < unit.n * (size_t)dim; k++)
+        sum += unit.weight[k / (size_t)dim] * unit.arm[k] * unit.y[k];
+    hb_ball_nodes_destroy(context, &unit);
     return sum;
 }
 
@@ -142,9 +146,10 @@ static void nodes_of_kappa_have_the_moment_of_the_arms(void **state)
         hb_ball_constants constants;
         assert_ok(context, hb_ball_constants_get(context, dim, 0, sizeof constants, &constants));
         const double half = dim * constants.C1 / 4;
-        assert_true(fabs(along_arms(context, HB_CLOUD_VALUE, dim, 3) / (2 * half) - 1) < 1e-10);
+        assert_true(fabs(along_arms(context, HB_BALL_NODES_VALUE, dim, 3) / (2 * half) - 1) <
+                    1e-10);
         if (dim <= 3)
-            assert_true(fabs(along_arms(context, HB_CLOUD_SCORE, dim, 8) / half - 1) < 1e-10);
+            assert_true(fabs(along_arms(context, HB_BALL_NODES_SCORE, dim, 8) / half - 1) < 1e-10);
     }
     hb_context_destroy(context);
 }
@@ -176,20 +181,23 @@ static void kappas_nodes_serve_both_averages(void **state)
     const double x0[DIM] = {1.7, -0.1, 0.2, 0.3, -0.4}, tau0 = 0.385, share = 0.02;
     double F[DIM], scratch[MOST * DIM], z[MOST * DIM], tau[MOST], shift[MOST], weight[MOST];
     double divergence, both = 0, shared = 0, none = 0;
-    hb_cloud cloud[2][TURNS] = {0};
+    hb_ball_nodes unit[2][TURNS] = {0};
     hb_ball_constants constants;
     assert_ok(context, hb_ball_constants_get(context, DIM, 0, sizeof constants, &constants));
     for (int k = 0; k < 2; k++)
-        assert_ok(context, hb_cloud_cubature(context, k ? HB_CLOUD_SCORE : HB_CLOUD_VALUE, DIM, 0,
-                                             3, 1, 0, TURNS, cloud[k]));
-    assert_true(cloud[0][0].n + cloud[1][0].n <= MOST);
+        assert_ok(context, hb_ball_nodes_cubature(
+                               context,
+                               &(hb_ball_nodes_rule){k ? HB_BALL_NODES_SCORE : HB_BALL_NODES_VALUE,
+                                                     DIM, 0, 3, 1},
+                               0, TURNS, unit[k]));
+    assert_true(unit[0][0].n + unit[1][0].n <= MOST);
     assert_ok(context, hb_problem_drift(context, drift, 1, x0, 0, F, &divergence, NULL, NULL));
     hb_drift_frame f = {drift, DIM, x0, F, tau0, divergence / DIM, 0};
     f.radius = sqrt(4 * M_PI * share * hb_drift_frame_time(f.growth, tau0));
     const double scale = 4 / (constants.C1 * f.radius * f.radius);
     const hb_drift_nodes nodes = {z, tau, shift, weight};
     for (int i = 0; i < TURNS; i++) {
-        const hb_cloud *value = &cloud[0][i], *arm = &cloud[1][i];
+        const hb_ball_nodes *value = &unit[0][i], *arm = &unit[1][i];
         assert_ok(context,
                   hb_drift_frame_place(context, &f, value, value->n, NULL, 0, scratch, &nodes));
         shared += residual_of_wells(DIM, x0, value->n, &nodes, scale) / TURNS;
@@ -201,7 +209,7 @@ static void kappas_nodes_serve_both_averages(void **state)
     }
     assert_true(fabs(shared) < 0.03 && fabs(both) < 0.03 && fabs(none) > 0.05);
     for (int k = 0; k < 2; k++)
-        for (int i = 0; i < TURNS; i++) hb_cloud_destroy(context, &cloud[k][i]);
+        for (int i = 0; i < TURNS; i++) hb_ball_nodes_destroy(context, &unit[k][i]);
     hb_problem_destroy(drift);
     hb_context_destroy(context);
 }

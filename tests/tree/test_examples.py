@@ -23,10 +23,10 @@ def output(*command, code=0):
     return done.stdout
 
 
-def compiled(tmp_path_factory, name):
+def compiled(tmp_path_factory, name, source=None):
     path = tmp_path_factory.mktemp("examples") / name
     output("cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow",
-           "-Werror", f"-I{ROOT / 'include'}", ROOT / f"examples/c/{name}.c", "-o", path,
+           "-Werror", f"-I{ROOT / 'include'}", source or ROOT / f"examples/c/{name}.c", "-o", path,
            f"-L{BUILD}", "-lheatball", "-lm")
     return path
 
@@ -42,6 +42,7 @@ def test_every_example_is_in_this_file_and_in_the_readme():
     found = {p.relative_to(ROOT / "examples").as_posix() for p in (ROOT / "examples").glob("*/*.*")
              if p.suffix in (".c", ".py")}
     assert found == {"c/sample_heat_ball.c", "c/mean_value_of_a_field.c", "c/solve_without_a_mesh.c",
+                     "c/train_a_score.c", "c/generate_samples.c", "c/certify_a_score.c",
                      "python/mean_value.py", "python/van_der_pol_picture.py",
                      "python/double_well_chain.py", "python/ou_20d.py",
                      "python/train_own_data.py", "python/train_nonlinear_drift.py", "python/reverse_double_well.py",
@@ -108,6 +109,59 @@ def test_solve_without_a_mesh(tmp_path_factory):
         for (a, a_se), (b, b_se) in zip(pairs[:3], pairs[3:]):
             assert abs(a - b) < 5 * (a_se**2 + b_se**2)**0.5
             assert 0 < a_se < 0.3 and 0 < b_se < 0.3
+
+
+def test_train_and_generate(tmp_path_factory, tmp_path):
+    """The score of two rings (radii 1.5 and 3, E|x|^2 = 5.6538) is learnt; three solvers draw the same distribution."""
+    model = tmp_path / "rings.safetensors"
+    text = output(compiled(tmp_path_factory, "train_a_score"), model, 600)
+    assert 0 < float(re.search("tau 0.3: " + NUMBER, text).group(1)) < 0.25, text
+    text = output(compiled(tmp_path_factory, "generate_samples"), model)
+    rows = [[float(x) for x in re.findall(NUMBER, line)] for line in text.splitlines()]
+    assert [line.split()[0] for line in text.splitlines()] == ["sde", "ode", "heun"]
+    assert all(abs(square - 5.6538) < 0.8 and abs(mean) < 0.3 for square, mean in rows), text
+
+
+def test_certify_a_score(tmp_path_factory):
+    right, wrong = output(compiled(tmp_path_factory, "certify_a_score")).splitlines()
+    assert right.startswith("exact score: passed") and wrong.startswith("four fifths of it: failed")
+
+
+def essay_program(tmp_path):
+    """Return a program made of the blocks of heatball.h's opening comment."""
+    text = (ROOT / "include/heatball/heatball.h").read_text().partition("First tier, for users:")[0]
+    blocks = "\n".join(re.findall(r"^ \*     (\S.*)$", text, re.M))
+    path = tmp_path / "essay.c"
+    path.write_text("#include <heatball/heatball.h>\n#include <stdio.h>\nstatic hb_status run(void)\n{\n"
+                    f"{blocks}\nreturn HB_OK;\n}}\nint main(void)\n{{\nreturn run() != HB_OK;\n}}\n")
+    return path
+
+
+def test_the_essay_of_the_header_is_a_program(tmp_path_factory, tmp_path):
+    text = output(compiled(tmp_path_factory, "essay", essay_program(tmp_path)))
+    densities = [tuple(map(float, row)) for row in re.findall(r"= " + NUMBER + r" \+- " + NUMBER, text)]
+    assert [round(u, 6) for u, _ in densities] == [0.392032, 0.2475, 0.303367] and all(0 < e < 1e-6 for _, e in densities)
+    assert "the first sample is (" in text and len(text.splitlines()) == 5
+
+
+def test_every_header_has_its_tier_and_is_on_the_map():
+    tiers = {"First tier: for users.", "Second tier: for bindings and tools."}
+    essay = (ROOT / "include/heatball/heatball.h").read_text().partition("*/")[0]
+    first, second = essay.partition("First tier, for users:")[2].split("Second tier, for bindings and tools:")
+    for path in (ROOT / "include/heatball").glob("*.h"):
+        opening = " ".join(path.read_text().splitlines()[:4])
+        found = [tier for tier in tiers if tier in opening]
+        assert len(found) == 1, path.name
+        if path.name != "heatball.h":
+            assert path.name in (first if found[0].startswith("First") else second), path.name
+
+
+def test_a_program_of_0_2_compiles_with_compat(tmp_path_factory):
+    """Its guided walks give the numbers of the method network."""
+    source = ROOT / "tests/tree/install/guided_0_2.c"
+    text = output(compiled(tmp_path_factory, "guided", source))
+    value, error, new = map(float, re.findall(NUMBER, text))
+    assert value == new and 0 < error < 0.5, text
 
 
 def is_png(path):

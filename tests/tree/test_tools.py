@@ -232,3 +232,25 @@ def test_the_hook_stops_a_bad_commit(tree):
     tree("docs/page.md", "An animation.\n")
     tree("src/ball/sample.h", "int   x ;\n")
     assert hook().returncode == 1 and "make format" in hook().stderr
+
+
+def figures_of_code():
+    spec = importlib.util.spec_from_file_location("figures_of_code", ROOT / "tools/figures_of_code.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_functions_are_short_and_take_few_parameters():
+    """None has more than 60 lines; none in src more than 8 parameters, but public ones and a list with reasons."""
+    figures = figures_of_code()
+    assert list(figures.refused(figures.files_of())) == []
+
+
+def test_figures_of_code_counts(tmp_path):
+    path = tmp_path / "one.c"
+    path.write_text("struct a\n{\n    int b;\n};\nint none(void)\n{\n    return 1;\n}\n"
+                    "static void wide(int a, int (*f)(int x, int y), int b[2],\n                 int c)\n{\n"
+                    + "    b[0]++;\n" * 60 + "}\n")
+    found = list(figures_of_code().functions_of(path, tmp_path))
+    assert [(f.name, f.line, f.lines, f.parameters) for f in found] == [("none", 5, 3, 0), ("wide", 9, 62, 4)]

@@ -1,13 +1,15 @@
 /* Threads that stay.
  *
- * A ticket holds the number of the loop and the next task of it; whoever raises it by one does that task. The calling
- * thread takes tickets like the others, and the loop ends when all tasks are done: it never waits for a thread that has
- * not come. So a machine with other work to do makes a loop as slow as one thread at most, plus what a thread that was
- * stopped within a task makes it wait; OpenMP's loops wait for all threads, twice (some 30 times slower was measured).
+ * A ticket holds the number of the loop and the next task of it; whoever raises it by one does that
+ * task. The calling thread takes tickets like the others, and the loop ends when all tasks are
+ * done: it never waits for a thread that has not come. So a machine with other work to do makes a
+ * loop as slow as one thread at most, plus what a thread that was stopped within a task makes it
+ * wait; OpenMP's loops wait for all threads, twice (some 30 times slower was measured).
  *
- * Before a loop the ticket is closed, so that a thread that still looks at the last loop cannot take one of the new loop's
- * tasks with half of what belongs to it. A thread without work looks for some for a moment, and then sleeps. */
-#include "base/crew.h"
+ * Before a loop the ticket is closed, so that a thread that still looks at the last loop cannot
+ * take one of the new loop's tasks with half of what belongs to it. A thread without work looks for
+ * some for a moment, and then sleeps. */
+#include "base/thread_pool.h"
 #include "base/context.h"
 #include "base/memory.h"
 
@@ -25,7 +27,7 @@ enum {
 
 #define CLOSED UINT32_MAX
 
-struct hb_crew {
+struct hb_thread_pool {
     hb_context *context;
     int threads;             /* with the calling one */
     _Atomic uint64_t ticket; /* loop << 32 | next task */
@@ -49,7 +51,7 @@ static void pause_briefly(void)
 #endif
 }
 
-static void note_failure(hb_crew *c, size_t index, hb_status status)
+static void pool_note_failure(hb_thread_pool *c, size_t index, hb_status status)
 {
     pthread_mutex_lock(&c->lock);
     if (index < c->failed) {
@@ -59,7 +61,7 @@ static void note_failure(hb_crew *c, size_t index, hb_status status)
     pthread_mutex_unlock(&c->lock);
 }
 
-static int has_work(hb_crew *c)
+static int pool_has_work(hb_thread_pool *c)
 {
     const uint64_t ticket = atomic_load(&c->ticket);
     const uint32_t next = (uint32_t)ticket;
@@ -67,7 +69,7 @@ static int has_work(hb_crew *c)
 }
 
 /* Takes tasks until none is left. */
-static void work(hb_crew *c, int thread)
+static void pool_work(hb_thread_pool *c, int thread)
 {
     uint64_t ticket = atomic_load(&c->ticket);
     for (;;) {
@@ -78,36 +80,37 @@ static void work(hb_crew *c, int thread)
         if (index == CLOSED || index >= n) return;
         if (!atomic_compare_exchange_weak(&c->ticket, &ticket, ticket + 1)) continue;
         const hb_status status = task(user, index, thread);
-        if (status != HB_OK) note_failure(c, index, status);
+        if (status != HB_OK) pool_note_failure(c, index, status);
         atomic_fetch_add(&c->done, 1);
         ticket = atomic_load(&c->ticket);
     }
 }
 
-static void sleep_until_called(hb_crew *c)
+static void pool_sleep(hb_thread_pool *c)
 {
     pthread_mutex_lock(&c->lock);
     atomic_fetch_add(&c->sleepers, 1);
-    while (!has_work(c) && !atomic_load(&c->leave)) pthread_cond_wait(&c->wake, &c->lock);
+    while (!pool_has_work(c) && !atomic_load(&c->leave)) pthread_cond_wait(&c->wake, &c->lock);
     atomic_fetch_sub(&c->sleepers, 1);
     pthread_mutex_unlock(&c->lock);
 }
 
-static void *live(void *user)
+static void *pool_thread(void *user)
 {
-    hb_crew *c = user;
+    hb_thread_pool *c = user;
     pthread_mutex_lock(&c->lock);
     const int thread = ++c->started;
     pthread_mutex_unlock(&c->lock);
     while (!atomic_load(&c->leave)) {
-        for (int k = 0; k < LOOKS && !has_work(c) && !atomic_load(&c->leave); k++) pause_briefly();
-        if (!has_work(c)) sleep_until_called(c);
-        work(c, thread);
+        for (int k = 0; k < LOOKS && !pool_has_work(c) && !atomic_load(&c->leave); k++)
+            pause_briefly();
+        if (!pool_has_work(c)) pool_sleep(c);
+        pool_work(c, thread);
     }
     return NULL;
 }
 
-static void call_sleepers(hb_crew *c)
+static void pool_wake(hb_thread_pool *c)
 {
     if (atomic_load(&c->sleepers) == 0) return;
     pthread_mutex_lock(&c->lock);
@@ -115,7 +118,7 @@ static void call_sleepers(hb_crew *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-static hb_status run_alone(size_t n, hb_task task, void *user)
+static hb_status pool_run_alone(size_t n, hb_task task, void *user)
 {
     for (size_t i = 0; i < n; i++) {
         const hb_status status = task(user, i, 0);
@@ -124,9 +127,10 @@ static hb_status run_alone(size_t n, hb_task task, void *user)
     return HB_OK;
 }
 
-hb_status hb_crew_run(hb_crew *c, size_t n, hb_task task, void *user)
+hb_status hb_thread_pool_run(hb_thread_pool *c, size_t n, hb_task task, void *user)
 {
-    if (hb_crew_threads(c) == 1 || n < 2 || n >= CLOSED) return run_alone(n, task, user);
+    if (hb_thread_pool_threads(c) == 1 || n < 2 || n >= CLOSED)
+        return pool_run_alone(n, task, user);
     const uint64_t loop = ((atomic_load(&c->ticket) >> 32) + 1) << 32;
     atomic_store(&c->ticket, loop | CLOSED);
     atomic_store(&c->n, n);
@@ -136,8 +140,8 @@ hb_status hb_crew_run(hb_crew *c, size_t n, hb_task task, void *user)
     c->failed = n;
     c->status = HB_OK;
     atomic_store(&c->ticket, loop);
-    call_sleepers(c);
-    work(c, 0);
+    pool_wake(c);
+    pool_work(c, 0);
     for (int k = 0; atomic_load(&c->done) < n; k++) {
         if (k < WAITS)
             pause_briefly();
@@ -147,28 +151,29 @@ hb_status hb_crew_run(hb_crew *c, size_t n, hb_task task, void *user)
     return c->status;
 }
 
-int hb_crew_threads(const hb_crew *c)
+int hb_thread_pool_threads(const hb_thread_pool *c)
 {
     return c ? c->threads : 1;
 }
 
 /* The others are told nothing by signals: those are for the program's own threads. */
-static void start_threads(hb_crew *c, int threads)
+static void pool_start(hb_thread_pool *c, int threads)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (c->threads < threads && pthread_create(&c->thread[c->threads - 1], NULL, live, c) == 0)
+    while (c->threads < threads &&
+           pthread_create(&c->thread[c->threads - 1], NULL, pool_thread, c) == 0)
         c->threads++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-hb_status hb_crew_create(hb_context *context, int threads, hb_crew **out)
+hb_status hb_thread_pool_create(hb_context *context, int threads, hb_thread_pool **out)
 {
     void *memory, *handles;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_crew), &memory));
-    hb_crew *c = memset(memory, 0, sizeof(hb_crew));
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_thread_pool), &memory));
+    hb_thread_pool *c = memset(memory, 0, sizeof(hb_thread_pool));
     const hb_status status = hb_allocate(context, (size_t)threads, sizeof(pthread_t), &handles);
     if (status != HB_OK) {
         hb_release(context, c);
@@ -180,12 +185,12 @@ hb_status hb_crew_create(hb_context *context, int threads, hb_crew **out)
     atomic_store(&c->ticket, CLOSED);
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->wake, NULL);
-    start_threads(c, threads);
+    pool_start(c, threads);
     *out = c;
     return HB_OK;
 }
 
-void hb_crew_destroy(hb_crew *c)
+void hb_thread_pool_destroy(hb_thread_pool *c)
 {
     if (!c) return;
     atomic_store(&c->leave, 1);
