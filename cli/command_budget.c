@@ -35,7 +35,7 @@ static const hb_option budget_options[] = {
     HB_OPTION(REAL, "at", "TAU", at,
               "time tau at which to evaluate; default: the end T0 of the window", .max = INFINITY,
               .rules = HB_OPTION_ABOVE),
-    HB_OPTION_JSON(budget_values, json),
+    HB_OPTION_JSON,
     {0}};
 
 static int has_initial(const budget_values *v)
@@ -50,9 +50,9 @@ static hb_status check_initial(hb_session *session, const budget_values *v)
     const char *missing = isnan(v->u0_min)   ? "--u0-min"
                           : isnan(v->u0_max) ? "--u0-max"
                                              : "--u0-grad";
-    return hb_session_fail(
-        session, HB_ERROR_ARGUMENT,
-        "%s is missing; the bounds need --u0-min, --u0-max and --u0-grad together", missing);
+    return hb_session_refuse(
+        session, "%s is missing; the bounds need --u0-min, --u0-max and --u0-grad together",
+        missing);
 }
 
 static void add_window(hb_report *report, const budget_values *v, const hb_budget *b)
@@ -108,20 +108,18 @@ static hb_status run_budget(hb_session *session, const void *values)
     hb_report *report = hb_report_create();
     add_window(report, v, &budget);
     if (has_initial(v)) add_bounds(report, &budget);
-    hb_status status = hb_report_print(report, v->json, stdout);
-    hb_report_destroy(report);
-    return status;
+    return hb_report_finish(report, v->json);
 }
 
 const hb_command hb_command_budget = {
     .name = "budget",
     .summary = "print how long a drift is guaranteed to be solvable, and the bounds",
     .text =
-        "For du/dtau = Lap u - div(F u) with A = sup|F| and C = sup|div F|, prints the window "
-        "[0, T0] on which the mean-value hierarchy has a unique solution, by the sharp constant "
-        "1/sqrt(pi) and by the paper's C_d. With --at it also prints the largest drift budget "
-        "K = A + C for that time; with the three --u0 options it prints bounds of u, ln u, "
-        "u ln u and the score. A bound that is not guaranteed is - in the table and null in JSON.",
+        "For du/dtau = Lap u - div(F u) with A = sup|F| and C = sup|div F|, prints the window [0, "
+        "T0] on which the mean-value hierarchy has a unique solution, by the sharp constant "
+        "1/sqrt(pi) and by the paper's C_d. With --at it also prints the largest drift budget K = "
+        "A + C for that time; with the three --u0 options it prints bounds of u, ln u, u ln u and "
+        "the score. A bound that is not guaranteed is - in the table and null in JSON.",
     .example = "heatball budget --dim 2 --drift-sup 1.5 --div-sup 0.5 --u0-min 0.05 --u0-max 0.4 "
                "--u0-grad 0.3 --at 0.02",
     .options = budget_options,

@@ -18,7 +18,7 @@ static const hb_option constants_options[] = {
               .rules = HB_OPTION_REQUIRED),
     HB_OPTION(INTEGER, "lift", "M", lift, "use the ball in D+M dimensions", .max = HB_MAX_DIM,
               .fallback = "0"),
-    HB_OPTION_JSON(constants_values, json),
+    HB_OPTION_JSON,
     {0}};
 
 static void add_constants(hb_report *report, const hb_ball_constants *c)
@@ -54,17 +54,14 @@ static hb_status run_constants(hb_session *session, const void *values)
                                  &constants));
     hb_report *report = hb_report_create();
     add_constants(report, &constants);
-    hb_status status = hb_report_print(report, v->json, stdout);
-    hb_report_destroy(report);
-    return status;
+    return hb_report_finish(report, v->json);
 }
 
 const hb_command hb_command_constants = {
     .name = "constants",
     .summary = "print the constants of the heat ball in a dimension",
-    .text =
-        "Prints the constants of the heat ball and of its measures in closed form, one per line "
-        "with its meaning. Those that are infinite are inf in the table and null in JSON.",
+    .text = "Prints the constants of the heat ball and of its measures in closed form, one per "
+            "line with its meaning. Those that are infinite are inf in the table and null in JSON.",
     .example = "heatball constants --dim 3",
     .options = constants_options,
     .size = sizeof(constants_values),

@@ -5,10 +5,8 @@
  *     show NAME      what is in a set; --plot: a picture
  *     export NAME    rows of numbers in a .npy or .csv file
  * NAME is a planar set (data_planar.c), a set of images, or a path to images (data_images.c). */
+#include "command_data.h"
 #include "commands.h"
-#include "data_images.h"
-#include "data_planar.h"
-#include "named_set.h"
 #include "plot_path.h"
 #include "rows.h"
 
@@ -18,18 +16,13 @@ static const char *const action_names[] = {"list", "fetch", "show", "export", NU
 
 #define VALUES hb_data_values
 static const hb_option data_options[] = {
-    {.kind = HB_OPTION_CHOICE,
-     .placeholder = "ACTION",
-     .help = "what to do: list the sets, fetch the files of one, show one, or export its rows",
-     .choices = action_names,
-     .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL,
-     .offset = offsetof(hb_data_values, action)},
-    {.kind = HB_OPTION_TEXT,
-     .placeholder = "NAME",
-     .help = "the name of a set, or a path to images: a file in the IDX format, plain or .gz, or a "
-             "directory with the files of mnist",
-     .rules = HB_OPTION_POSITIONAL,
-     .offset = offsetof(hb_data_values, name)},
+    HB_OPTION(CHOICE, NULL, "ACTION", action,
+              "what to do: list the sets, fetch the files of one, show one, or export its rows",
+              .choices = action_names, .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL),
+    HB_OPTION(TEXT, NULL, "NAME", name,
+              "the name of a set, or a path to images: a file in the IDX format, plain or .gz, or "
+              "a directory with the files of mnist",
+              .rules = HB_OPTION_POSITIONAL),
     HB_OPTION(UNSIGNED, NULL, "N", n,
               "number of rows to export; of images the first N, by default all", .letter = 'n',
               .min = 1, .max = 1e15),
@@ -57,8 +50,8 @@ static const hb_option data_options[] = {
     HB_OPTION(CHOICE, "dtype", NULL, dtype,
               "of image sets: numbers in double or in single precision",
               .choices = hb_data_dtype_names, .fallback = "f64"),
-    HB_OPTION_SEED(hb_data_values, seed, "42"),
-    HB_OPTION_JSON(hb_data_values, json),
+    HB_OPTION_SEED(seed, "42"),
+    HB_OPTION_JSON,
     HB_OPTION(TEXT, NULL, "FILE", path, "the file to export to, .npy or .csv by its name",
               .letter = 'o', .rules = HB_OPTION_WRITES),
     HB_OPTION(TEXT, "labels", "FILE", labels,
@@ -72,38 +65,35 @@ static const hb_option data_options[] = {
 
 /* ---- checks ---- */
 
-static hb_status refuse(hb_session *session, const char *text)
+static hb_status data_check(hb_session *session, const hb_data_values *v)
 {
-    return hb_session_fail(session, HB_ERROR_ARGUMENT, "%s", text);
-}
-
-static hb_status check_values(hb_session *session, const hb_data_values *v)
-{
-    if (v->action == ACTION_LIST && v->name) return refuse(session, "list takes no NAME");
-    if (v->action != ACTION_LIST && !v->name)
-        return refuse(session, "NAME is missing; heatball data list prints the sets");
-    if (v->action != ACTION_EXPORT && (v->n > 0 || v->path))
-        return refuse(session, "-n and -o are for export");
-    if (v->action != ACTION_EXPORT && v->labels) return refuse(session, "--labels is for export");
-    if (v->action != ACTION_SHOW && v->plot) return refuse(session, "--plot is for show");
+    HB_REFUSE_IF(session, v->action == ACTION_LIST && v->name, "list takes no NAME");
+    HB_REFUSE_IF(session, v->action != ACTION_LIST && !v->name,
+                 "NAME is missing; heatball data list prints the sets");
+    HB_REFUSE_IF(session, v->action != ACTION_EXPORT && (v->n > 0 || v->path),
+                 "-n and -o are for export");
+    HB_REFUSE_IF(session, v->action != ACTION_EXPORT && v->labels, "--labels is for export");
+    HB_REFUSE_IF(session, v->action != ACTION_SHOW && v->plot, "--plot is for show");
     if (v->path && hb_rows_check_path(session, v->path) != HB_OK) return HB_ERROR_ARGUMENT;
     return hb_plot_path_check(session, v->plot);
 }
 
-static hb_status check_planar(hb_session *session, const hb_data_values *v)
+static hb_status data_check_planar(hb_session *session, const hb_data_values *v)
 {
-    if (v->action == ACTION_EXPORT && (v->n == 0 || !v->path))
-        return refuse(session, "export needs -n N and -o FILE");
-    if (v->resize || v->resample || v->binarize || v->range || v->part || v->dtype || v->labels)
-        return refuse(session, "--part, --resize, --resample, --binarize, --range, --dtype and "
-                               "--labels are for image sets");
+    HB_REFUSE_IF(session, v->action == ACTION_EXPORT && (v->n == 0 || !v->path),
+                 "export needs -n N and -o FILE");
+    HB_REFUSE_IF(session,
+                 v->resize || v->resample || v->binarize || v->range || v->part || v->dtype ||
+                     v->labels,
+                 "--part, --resize, --resample, --binarize, --range, --dtype and --labels are for "
+                 "image sets");
     return HB_OK;
 }
 
 /* ---- list ---- */
 
 /* The planar sets: printed, or added to the list. */
-static hb_status list_planar(hb_session *session, json_t *list)
+static hb_status data_list_planar(hb_session *session, json_t *list)
 {
     hb_context *context = hb_session_context(session);
     if (!list) printf("%-16s  %10s  %5s  %s\n", "name", "components", "parts", "what it is");
@@ -123,10 +113,10 @@ static hb_status list_planar(hb_session *session, json_t *list)
     return HB_OK;
 }
 
-static hb_status list_sets(hb_session *session, const hb_data_values *v)
+static hb_status data_list(hb_session *session, const hb_data_values *v)
 {
     json_t *sets = v->json ? json_array() : NULL, *images = v->json ? json_array() : NULL;
-    hb_status status = list_planar(session, sets);
+    hb_status status = data_list_planar(session, sets);
     if (status == HB_OK) status = hb_data_images_list(session, images);
     if (status == HB_OK && v->json)
         return hb_rows_print_json(json_pack("{s:o, s:o}", "sets", sets, "images", images), stdout);
@@ -137,20 +127,12 @@ static hb_status list_sets(hb_session *session, const hb_data_values *v)
 
 /* ---- the command ---- */
 
-/* The set of images that the user may have meant, or NULL. */
-static const char *nearest_images(const char *name)
-{
-    size_t n = 0;
-    while (hb_images_names()[n]) n++;
-    return hb_options_nearest(name, n, hb_images_names());
-}
-
 static hb_status run_planar(hb_session *session, const hb_data_values *v)
 {
     hb_mixture *mixture = NULL;
-    HB_TRY(check_planar(session, v));
+    HB_TRY(data_check_planar(session, v));
     hb_status status = hb_named_set_open(session, v->name, &mixture);
-    const char *images = status == HB_OK ? NULL : nearest_images(v->name);
+    const char *images = status == HB_OK ? NULL : hb_options_nearest(v->name, hb_images_names());
     if (images)
         return hb_session_fail(session, status, "there is no set called %.100s (did you mean %s?)",
                                v->name, images);
@@ -164,8 +146,8 @@ static hb_status run_planar(hb_session *session, const hb_data_values *v)
 static hb_status run_data(hb_session *session, const void *values)
 {
     const hb_data_values *v = values;
-    HB_TRY(check_values(session, v));
-    if (v->action == ACTION_LIST) return list_sets(session, v);
+    HB_TRY(data_check(session, v));
+    if (v->action == ACTION_LIST) return data_list(session, v);
     if (v->action == ACTION_FETCH) return hb_data_images_fetch(session, v);
     if (!hb_data_images_is(v->name)) return run_planar(session, v);
     return (v->action == ACTION_SHOW ? hb_data_images_show : hb_data_images_export)(session, v);
@@ -174,12 +156,11 @@ static hb_status run_data(hb_session *session, const void *values)
 const hb_command hb_command_data = {
     .name = "data",
     .summary = "list the data sets, fetch, show or export one",
-    .text =
-        "Lists the sets to learn from, fetches the files of one, shows what is in one, or "
-        "exports its rows. Planar sets are Gaussian mixtures, so that their distribution under the "
-        "Ornstein-Uhlenbeck and the variance-exploding process is exact at every tau; rows are "
-        "independent draws x_1, x_2. Image sets are files in the IDX format; a row is an image "
-        "from its top left corner, pixels 0 black to 1 white.",
+    .text = "Lists the sets to learn from, fetches the files of one, shows what is in one, or "
+            "exports its rows. Planar sets are Gaussian mixtures, so that their distribution under "
+            "the Ornstein-Uhlenbeck and the variance-exploding process is exact at every tau; rows "
+            "are independent draws x_1, x_2. Image sets are files in the IDX format; a row is an "
+            "image from its top left corner, pixels 0 black to 1 white.",
     .example = "heatball data export two_moon -n 2000 --seed 7 -o moons.npy",
     .options = data_options,
     .size = sizeof(hb_data_values),

@@ -1,25 +1,107 @@
 /* heatball generate: samples from a model, into a table or a picture.
  *
- * Sample i is a function of (model, settings, seed, i) alone: the same bytes on any number of threads, and
- * files of --first 0, k, 2k ... put together are one long file. Samples are made in chunks of CHUNK rows
- * and streamed, so that memory does not grow with N; a picture keeps what it shows. Everything that can be
- * refused is refused before the first sample is made. A model whose network gives 0 generates the Gaussian
- * of its data. */
+ * Sample i is a function of (model, settings, seed, i) alone: the same bytes on any number of
+ * threads, and files of --first 0, k, 2k ... put together are one long file. Samples are made in
+ * chunks of CHUNK rows and streamed, so that memory does not grow with N; a picture keeps what
+ * it shows. Everything that can be refused is refused before the first sample is made. A model
+ * whose network gives 0 generates the Gaussian of its data. */
+#include "command_generate.h"
 #include "commands.h"
-#include "generate_figure.h"
-#include "generate_options.h"
 #include "plot_path.h"
 #include "points.h"
 #include "report.h"
+#include "rows.h"
 
-#include <heatball/file.h>
 #include <heatball/team.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { CHUNK = 16384, NAME = 24 };
+/* ---- options ----
+ * Kinds, ranges and defaults are those of the library (hb_generate_setting), but for the steps
+ * of Heun's method: 50 instead of 500, since each is of order 2 and costs two evaluations, and
+ * for the last step of a model of images: the mean, since pixels have no width of their own
+ * (docs/generation.md). */
+
+typedef struct hb_generate_values {
+    const char *model, *path, *plot, *real;
+    hb_generate_settings settings; /* of those that are options */
+    uint64_t n, first;
+    int clip, label, each_label, columns, json;
+    hb_reals grey;
+} hb_generate_values;
+
+enum { CHUNK = 16384, STEPS_HEUN = 50, CLIP_NO = 0 };
+
+static const char *const clip_names[] = {"no", "yes", NULL};
+
+#define VALUES hb_generate_values
+#define SETTING(option, value, member)                                                             \
+    HB_OPTION_SETTING(hb_generate, option, value, member, .rules = 0)
+/* The default is not filled in, so that one sees whether it was given; with a help text of its
+ * own. */
+#define TOLD(option, value, member, ...)                                                           \
+    HB_OPTION_SETTING(hb_generate, option, value, member, .rules = HB_OPTION_OPEN,                 \
+                      .help = __VA_ARGS__)
+
+static const hb_option generate_options[] = {
+    HB_OPTION(TEXT, NULL, "MODEL", model, "a model file, as heatball train writes it",
+              .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL),
+    HB_OPTION(UNSIGNED, NULL, "N", n, "number of samples", .letter = 'n',
+              .rules = HB_OPTION_REQUIRED, .min = 1, .max = 1e12),
+    SETTING("solver", NULL, solver),
+    TOLD("n-steps", "K", n_steps, "steps of sde and heun; default: 500 of sde and 50 of heun"),
+    SETTING("n-correct", "K", n_correct),
+    SETTING("snr", "R", snr),
+    HB_OPTION_SETTING(hb_generate, "det-tau", "T", det_tau, .max = 1e6),
+    TOLD("denoise", NULL, denoise,
+         "what is done with the noise that is left at the end: nothing, the mean of what it may "
+         "hide, or a last step of the ODE; default: mean for a model of images, flow for others"),
+    HB_OPTION(
+        CHOICE, "clip", NULL, clip,
+        "images: keep the mean that every step heads for between black and white; default: yes",
+        .choices = clip_names),
+    TOLD("tau-min", "T", tau_min,
+         "the tau at which the way ends; default: the least that the model was trained at"),
+    SETTING("tolerance", "E", tolerance),
+    HB_OPTION(INTEGER, "label", "L", label,
+              "the class of all samples, of a model that has classes; -1: none", .min = -1,
+              .max = 1000000, .fallback = "-1"),
+    HB_OPTION(FLAG, "each-label", NULL, each_label,
+              "sample 0 has class 0, the next one class 1, and so on, around and around"),
+    HB_OPTION(UNSIGNED, "first", "I", first,
+              "index of the first sample, to continue where another file ended", .fallback = "0"),
+    SETTING("seed", "S", seed),
+    HB_OPTION(INTEGER, "columns", "K", columns,
+              "pictures of images: how many in a row; default: about as many as rows", .min = 1,
+              .max = 1000),
+    HB_OPTION(TEXT, "real", "NAME|FILE", real,
+              "pictures of images: odd rows show real test images of this set, even rows samples"),
+    HB_OPTION(REALS, "grey", "LOW,HIGH", grey,
+              "images: the values that are drawn black and white; default: 0,1"),
+    HB_OPTION_JSON,
+    HB_OPTION(TEXT, NULL, "FILE", path,
+              "the file to write, .npy, .csv or .png by its name; a .png shows two-dimensional "
+              "samples as dots, and square images of 64 pixels or more on a grid",
+              .letter = 'o', .rules = HB_OPTION_REQUIRED | HB_OPTION_WRITES | HB_OPTION_FIGURE),
+    HB_OPTION(TEXT, "plot", "FILE", plot,
+              "draw the samples of a two-dimensional model into this file too, .svg, .png or .pdf "
+              "by its name",
+              .rules = HB_OPTION_FIGURE),
+    {0}};
+
+/* The settings for a model, with its range of tau where none is given. */
+static void generate_settings(const hb_generate_values *v, const hb_model_info *info,
+                              hb_generate_settings *s)
+{
+    hb_generate_settings_default(sizeof *s, s);
+    s->tau_min = info->tau_min;
+    s->tau_max = info->tau_max;
+    if (info->image_height > 0) s->denoise = HB_DENOISE_MEAN;
+    hb_options_settings(generate_options, v, s);
+    if (!v->settings.n_steps && s->solver == HB_SOLVER_HEUN) s->n_steps = STEPS_HEUN;
+    if (v->clip == CLIP_NO) s->low = -INFINITY, s->high = INFINITY;
+}
 
 /* A run: the model, and where its samples go. */
 typedef struct generation {
@@ -40,19 +122,18 @@ typedef struct generation {
 
 /* ---- checks ---- */
 
-static hb_status check_names(const generation *g)
+static hb_status generate_check_names(const generation *g)
 {
     const hb_generate_values *v = g->v;
-    if (!g->is_table && !hb_points_has_extension(v->path, ".png"))
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "-o is %.200s; the name must end in .npy, .csv or .png", v->path);
-    if (v->grey.n > 0 && (v->grey.n != 2 || !(v->grey.values[0] < v->grey.values[1])))
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--grey takes two numbers LOW,HIGH with LOW below HIGH");
+    HB_REFUSE_IF(g->session, !g->is_table && !hb_points_has_extension(v->path, ".png"),
+                 "-o is %.200s; the name must end in .npy, .csv or .png", v->path);
+    HB_REFUSE_IF(g->session,
+                 v->grey.n > 0 && (v->grey.n != 2 || !(v->grey.values[0] < v->grey.values[1])),
+                 "--grey takes two numbers LOW,HIGH with LOW below HIGH");
     return hb_plot_path_check(g->session, v->plot);
 }
 
-static hb_status check_pictures(const generation *g)
+static hb_status generate_check_pictures(const generation *g)
 {
     const hb_generate_values *v = g->v;
     const int dim = g->info.dim;
@@ -62,97 +143,60 @@ static hb_status check_pictures(const generation *g)
                         : v->columns  ? "--columns"
                         : v->real     ? "--real"
                                       : NULL;
-    if (v->plot && dim != 2)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--plot draws two-dimensional samples; those of this model have %d "
-                               "numbers",
-                               dim);
-    if (!g->is_table && dim != 2 && !height)
-        return hb_session_fail(
-            g->session, HB_ERROR_ARGUMENT,
-            "-o is %.200s; a .png shows two-dimensional samples or square images of 64 pixels or "
-            "more, those of this model have %d numbers: write .npy or .csv",
-            v->path, dim);
-    if (given && (g->is_table || !height))
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "%s is for pictures of images (-o FILE.png)", given);
+    HB_REFUSE_IF(g->session, v->plot && dim != 2,
+                 "--plot draws two-dimensional samples; those of this model have %d numbers", dim);
+    HB_REFUSE_IF(g->session, !g->is_table && dim != 2 && !height,
+                 "-o is %.200s; a .png shows two-dimensional samples or square images of 64 pixels "
+                 "or more, those of this model have %d numbers: write .npy or .csv",
+                 v->path, dim);
+    HB_REFUSE_IF(g->session, given && (g->is_table || !height),
+                 "%s is for pictures of images (-o FILE.png)", given);
     return HB_OK;
 }
 
-static hb_status check_model(const generation *g)
+static hb_status generate_check_model(const generation *g)
 {
     const hb_model_info *info = &g->info;
     const uint64_t most = INT64_MAX / ((uint64_t)info->dim * sizeof(double));
     const int drift = info->process == HB_PROCESS_DRIFT;
-    if (drift && (g->v->label >= 0 || g->v->each_label))
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "%.200s was trained with --drift; it keeps where paths of all "
-                               "classes ended, and takes no --label or --each-label",
-                               g->v->model);
-    if (drift && g->v->clip >= 0)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--clip is for the processes ou and ve; %.200s was trained with "
-                               "--drift",
-                               g->v->model);
-    if (g->v->clip >= 0 && info->image_height == 0)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--clip is for models of images; this is none");
-    if (g->v->each_label && g->v->label >= 0)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--label and --each-label exclude each other");
-    if (g->v->each_label && info->classes == 0)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--each-label needs classes; the model was trained without labels");
-    if (g->v->label >= info->classes && info->classes == 0)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--label is %d; the model was trained without labels", g->v->label);
-    if (g->v->label >= info->classes)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--label is %d; the model has the classes 0 to %d, or -1: none",
-                               g->v->label, info->classes - 1);
-    if (g->v->n > most)
-        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "-n is %" PRIu64 "; with %d columns a file holds at most %" PRIu64
-                               " rows",
-                               g->v->n, info->dim, most);
-    return check_pictures(g);
+    HB_REFUSE_IF(g->session, drift && (g->v->label >= 0 || g->v->each_label),
+                 "%.200s was trained with --drift; it keeps where paths of all classes ended, and "
+                 "takes no --label or --each-label",
+                 g->v->model);
+    HB_REFUSE_IF(g->session, drift && g->v->clip >= 0,
+                 "--clip is for the processes ou and ve; %.200s was trained with --drift",
+                 g->v->model);
+    HB_REFUSE_IF(g->session, g->v->clip >= 0 && info->image_height == 0,
+                 "--clip is for models of images; this is none");
+    HB_REFUSE_IF(g->session, g->v->each_label && g->v->label >= 0,
+                 "--label and --each-label exclude each other");
+    HB_REFUSE_IF(g->session, g->v->each_label && info->classes == 0,
+                 "--each-label needs classes; the model was trained without labels");
+    HB_REFUSE_IF(g->session, g->v->label >= info->classes && info->classes == 0,
+                 "--label is %d; the model was trained without labels", g->v->label);
+    HB_REFUSE_IF(g->session, g->v->label >= info->classes,
+                 "--label is %d; the model has the classes 0 to %d, or -1: none", g->v->label,
+                 info->classes - 1);
+    HB_REFUSE_IF(g->session, g->v->n > most,
+                 "-n is %" PRIu64 "; with %d columns a file holds at most %" PRIu64 " rows",
+                 g->v->n, info->dim, most);
+    return generate_check_pictures(g);
 }
 
 /* ---- samples ---- */
 
 /* The names of the model's columns, else x_1, x_2, .. */
-static hb_status write_csv_header(hb_writer *writer, const hb_model *model, int dim)
+static const char *generate_column_name(const void *model, int i, char text[HB_ROWS_NAME])
 {
-    const char **names = malloc((size_t)dim * (sizeof *names + NAME));
-    if (!names) return HB_ERROR_MEMORY;
-    char *text = (char *)(names + dim);
-    for (int i = 0; i < dim; i++, text += NAME) {
-        const char *own = hb_model_column_name(model, i);
-        names[i] = own ? own : text;
-        snprintf(text, NAME, "x_%d", i + 1);
-    }
-    const hb_status status = hb_writer_csv_header(writer, dim, names);
-    free(names);
-    return status;
+    const char *own = hb_model_column_name(model, i);
+    return own ? own : hb_rows_x(NULL, i, text);
 }
 
-static hb_status start_table(generation *g)
+static hb_status generate_start_table(generation *g)
 {
-    const uint64_t shape[] = {g->v->n, (uint64_t)g->info.dim};
-    hb_status status = hb_writer_create(hb_session_context(g->session), g->v->path, &g->writer);
-    if (status != HB_OK) return status;
-    if (hb_points_has_extension(g->v->path, ".csv")) {
-        status = hb_writer_csv_begin(g->writer, HB_DTYPE_F64, g->v->n, g->info.dim);
-        return status == HB_OK ? write_csv_header(g->writer, g->model, g->info.dim) : status;
-    }
-    return hb_writer_npy_begin(g->writer, HB_DTYPE_F64, 2, shape);
-}
-
-static hb_status write_rows(const generation *g, size_t n, const double *x)
-{
-    if (hb_points_has_extension(g->v->path, ".csv"))
-        return hb_writer_csv_rows(g->writer, HB_DTYPE_F64, n, g->info.dim, x);
-    return hb_writer_write(g->writer, n * (size_t)g->info.dim * sizeof *x, x);
+    HB_TRY(hb_writer_create(hb_session_context(g->session), g->v->path, &g->writer));
+    return hb_rows_begin(g->writer, g->v->path, HB_DTYPE_F64, g->v->n, g->info.dim,
+                         generate_column_name, g->model);
 }
 
 /* What a model of images gives becomes 0 black .. 1 white. */
@@ -163,9 +207,8 @@ static void to_pixels(const hb_model_info *info, size_t n, double *x)
     for (size_t i = 0; i < n * (size_t)info->dim; i++) x[i] = (x[i] - low) / range;
 }
 
-/* One chunk shows the library's own progress; many are counted here. */
 /* The classes of samples first .. first+n-1; NULL: none is asked for. */
-static const int *label_samples(generation *g, uint64_t first, size_t n)
+static const int *generate_labels(generation *g, uint64_t first, size_t n)
 {
     const hb_generate_values *v = g->v;
     for (size_t i = 0; i < n; i++)
@@ -173,30 +216,32 @@ static const int *label_samples(generation *g, uint64_t first, size_t n)
     return v->each_label || v->label >= 0 ? g->labels : NULL;
 }
 
-static hb_status make_samples(generation *g)
+/* One chunk shows the library's own progress; many are counted here. */
+static hb_status generate_samples(generation *g)
 {
     const hb_generate_values *v = g->v;
-    const double start = hb_session_clock();
+    const double start = hb_session_now();
     hb_status status = HB_OK;
     if (v->n > g->chunk) hb_session_count(g->session, "generating", "samples");
     for (uint64_t done = 0; status == HB_OK && done < v->n;) {
         const size_t n = v->n - done < g->chunk ? (size_t)(v->n - done) : g->chunk;
         double *x = g->x + (g->keep ? done * (uint64_t)g->info.dim : 0);
-        const int *labels = label_samples(g, v->first + done, n);
+        const int *labels = generate_labels(g, v->first + done, n);
         status = hb_model_generate(hb_session_context(g->session), g->model, &g->settings,
                                    v->first + done, n, labels, x);
         if (status == HB_OK) to_pixels(&g->info, n, x);
-        if (status == HB_OK && g->is_table) status = write_rows(g, n, x);
+        if (status == HB_OK && g->is_table)
+            status = hb_rows_append(g->writer, v->path, HB_DTYPE_F64, n, g->info.dim, x);
         done += n;
         if (status == HB_OK && v->n > g->chunk)
             status = hb_context_settle(hb_session_context(g->session),
                                        hb_session_progress(g->session, (double)done, (double)v->n));
     }
-    g->seconds = hb_session_clock() - start;
+    g->seconds = hb_session_now() - start;
     return status;
 }
 
-static hb_status make_pictures(const generation *g)
+static hb_status generate_pictures(const generation *g)
 {
     static const double black_white[] = {0, 1};
     const hb_generate_values *v = g->v;
@@ -217,7 +262,7 @@ static hb_status make_pictures(const generation *g)
     return hb_generate_images_write(g->session, &picture, grey[0], grey[1], v->path);
 }
 
-static hb_status take_memory(generation *g)
+static hb_status generate_allocate(generation *g)
 {
     const uint64_t n = g->v->n;
     g->chunk = n < CHUNK ? (size_t)n : CHUNK;
@@ -229,25 +274,21 @@ static hb_status take_memory(generation *g)
 }
 
 /* The table is complete before a picture is begun: a missing gnuplot costs no samples. */
-static hb_status make_files(generation *g)
+static hb_status generate_files(generation *g)
 {
-    hb_status status = take_memory(g);
-    if (status == HB_OK && g->is_table) status = start_table(g);
-    if (status == HB_OK) status = make_samples(g);
-    if (status == HB_OK && g->is_table) {
-        status = hb_writer_commit(g->writer);
-        g->writer = NULL;
-    }
-    hb_writer_abort(g->writer);
+    hb_status status = generate_allocate(g);
+    if (status == HB_OK && g->is_table) status = generate_start_table(g);
+    if (status == HB_OK) status = generate_samples(g);
+    status = hb_writer_close(g->writer, status);
     if (status == HB_ERROR_INTERRUPTED)
         return hb_session_fail(g->session, status, "interrupted; %.200s is not written",
                                g->v->path);
-    return status == HB_OK ? make_pictures(g) : status;
+    return status == HB_OK ? generate_pictures(g) : status;
 }
 
 /* ---- what is said ---- */
 
-static hb_status print_json(const generation *g)
+static hb_status generate_print_json(const generation *g)
 {
     const hb_generate_values *v = g->v;
     const hb_generate_settings *s = &g->settings;
@@ -276,16 +317,14 @@ static hb_status print_json(const generation *g)
     if (v->plot) hb_report_text(report, "plot", v->plot, "");
     hb_report_real(report, "seconds", g->seconds, "");
     hb_report_real(report, "samples_per_second", (double)v->n / g->seconds, "");
-    const hb_status status = hb_report_print(report, 1, stdout);
-    hb_report_destroy(report);
-    return status;
+    return hb_report_finish(report, 1);
 }
 
-static hb_status print_result(const generation *g)
+static hb_status generate_print(const generation *g)
 {
     const hb_generate_values *v = g->v;
     hb_session_clear(g->session);
-    if (v->json) return print_json(g);
+    if (v->json) return generate_print_json(g);
     if (hb_session_quiet(g->session)) return HB_OK;
     printf("%s: %" PRIu64 " samples of dimension %d by %s, seed %" PRIu64
            ", %.3g s, %s samples/s\n",
@@ -298,20 +337,17 @@ static hb_status print_result(const generation *g)
 static hb_status run_generate(hb_session *session, const void *values)
 {
     const hb_generate_values *v = values;
-    generation g = {.session = session,
-                    .v = v,
-                    .is_table = hb_points_has_extension(v->path, ".npy") ||
-                                hb_points_has_extension(v->path, ".csv")};
-    HB_TRY(check_names(&g));
+    generation g = {.session = session, .v = v, .is_table = hb_points_is_table(v->path)};
+    HB_TRY(generate_check_names(&g));
     HB_TRY(hb_model_load(hb_session_context(session), v->model, &g.model));
     hb_model_info_get(g.model, sizeof g.info, &g.info);
-    hb_generate_options_apply(v, &g.info, &g.settings);
-    hb_status status = check_model(&g);
+    generate_settings(v, &g.info, &g.settings);
+    hb_status status = generate_check_model(&g);
     if (status == HB_OK && v->real)
         status =
             hb_generate_real_images(session, v->real, &g.info, v->label, (size_t)v->n, &g.real);
-    if (status == HB_OK) status = make_files(&g);
-    if (status == HB_OK) status = print_result(&g);
+    if (status == HB_OK) status = generate_files(&g);
+    if (status == HB_OK) status = generate_print(&g);
     free(g.x);
     free(g.labels);
     free(g.real);
@@ -324,13 +360,11 @@ const hb_command hb_command_generate = {
     .summary = "draw samples from a trained model into a table or a picture",
     .text =
         "Draws samples from a model by running its process backward, from noise or, of a drift, "
-        "from "
-        "where the paths of its training ended, with the model's "
-        "score, and writes them in the units of its data, as rows x_1 .. x_D or as a picture. "
-        "Sample i depends on the model, the options and i alone: not on the number of threads, and "
-        "samples 0 .. N-1 are the same in one file or in several with --first. The file appears "
-        "whole or not at all.",
+        "from where the paths of its training ended, with the model's score, and writes them in "
+        "the units of its data, as rows x_1 .. x_D or as a picture. Sample i depends on the model, "
+        "the options and i alone: not on the number of threads, and samples 0 .. N-1 are the same "
+        "in one file or in several with --first. The file appears whole or not at all.",
     .example = "heatball generate ring.safetensors -n 2000 --plot ring.svg -o ring.npy",
-    .options = hb_generate_options,
+    .options = generate_options,
     .size = sizeof(hb_generate_values),
     .run = run_generate};

@@ -1,17 +1,20 @@
-/* heatball residual: how well the solution of a problem, or a model, satisfies the mean-value identity.
+/* heatball residual: how well the solution of a problem, or a model, satisfies the mean-value
+ * identity.
  *
- * R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] for F = u, ln u or u ln u at each point and radius; it
- * is zero for an exact solution. 4 R_r/(C1 r^2), the scaled residual, tends to the residual of the
- * differential equation as r goes to 0; C1 = 0.0204196 in one dimension.
+ * R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] for F = u, ln u or u ln u at each point and
+ * radius; it is zero for an exact solution. 4 R_r/(C1 r^2), the scaled residual, tends to the
+ * residual of the differential equation as r goes to 0; C1 = 0.0204196 in one dimension.
  *
- * A model with the energy head is ln u of its process, dz = F dtau + sqrt(2) dW with F = -z (ou), 0 (ve) or
- * the drift that it was trained with, in its coordinates z = (x - shift)/scale, in which the radii and tau
- * are measured. ln u changes by a constant from z to x, the residual does not. */
+ * A model with the energy head is ln u of its process, dz = F dtau + sqrt(2) dW with F = -z
+ * (ou), 0 (ve) or the drift that it was trained with, in its coordinates z = (x - shift)/scale,
+ * in which the radii and tau are measured. ln u changes by a constant from z to x, the residual
+ * does not. */
 #include "commands.h"
 #include "problem_options.h"
 #include "rows.h"
 
 #include <heatball/model.h>
+#include <heatball/train.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -31,23 +34,22 @@ static const hb_option residual_options[] = {
     HB_OPTION(TEXT, "model", "FILE", model, "a model file (energy head) instead of a problem"),
     HB_OPTION(REAL, "tau", "T", tau, "of a model: the tau of the points; required with --model",
               .max = 1e6, .rules = HB_OPTION_ABOVE),
-    HB_PROBLEM_OPTIONS(residual_values, problem),
+    HB_PROBLEM_OPTIONS(HB_PROBLEM_TIME),
     HB_OPTION(REALS, "radii", "LIST", radii, "radii of the heat balls", .max = INFINITY,
               .rules = HB_OPTION_REQUIRED | HB_OPTION_ABOVE),
     HB_OPTION(CHOICE, "quantity", NULL, quantity, "of the density u, of v = ln u or of w = u ln u",
               .choices = quantity_names, .fallback = "v"),
-    HB_OPTION_JSON(residual_values, json),
+    HB_OPTION_JSON,
     HB_OPTION(TEXT, NULL, "FILE", path, "write the rows to this file, .csv or .npy by its name",
               .letter = 'o', .rules = HB_OPTION_WRITES),
     {0}};
 
 /* Where draws are asked for, draws are taken: up to three dimensions a rule is the default. */
-static hb_status fill_settings(hb_session *session, const hb_problem_values *v,
-                               const hb_problem *problem, hb_solve_parts *out)
+static hb_status residual_settings(hb_session *session, const hb_problem_values *v,
+                                   const hb_problem *problem, hb_solve_parts *out)
 {
-    if (v->samples > 0 && v->degree > 0)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--samples has no effect on --degree; leave one of them out");
+    HB_REFUSE_IF(session, v->samples > 0 && v->degree > 0,
+                 "--samples has no effect on --degree; leave one of them out");
     const hb_status status = hb_problem_fill_settings(session, v, problem, out);
     if (v->samples > 0) out->mean.degree = -1;
     return status;
@@ -56,18 +58,19 @@ static hb_status fill_settings(hb_session *session, const hb_problem_values *v,
 /* One row per point and radius; one block holds the columns. */
 typedef struct residual_table {
     size_t n;
-    double *x;                                                    // (n, dim), owns the block
-    double *radius, *residual, *residual_se, *scaled, *scaled_se; // (n) each
+    double *x, *radius; // (n, dim), owns the block; (n)
+    hb_residual_values values;
 } residual_table;
 
-static hb_status create_table(const hb_points *points, const hb_reals *radii, residual_table *out)
+static hb_status residual_create_table(const hb_points *points, const hb_reals *radii,
+                                       residual_table *out)
 {
     const size_t n = points->n * radii->n, dim = (size_t)points->dim;
     *out = (residual_table){.n = n, .x = malloc(n * (dim + 5) * sizeof(double))};
     if (!out->x) return HB_ERROR_MEMORY;
-    double **columns[] = {&out->radius, &out->residual, &out->residual_se, &out->scaled,
-                          &out->scaled_se};
-    for (size_t c = 0; c < 5; c++) *columns[c] = out->x + n * (dim + c);
+    double *at = out->radius = out->x + n * dim;
+    out->values =
+        (hb_residual_values){sizeof out->values, at + n, at + 2 * n, at + 3 * n, at + 4 * n};
     for (size_t i = 0; i < n; i++) {
         out->radius[i] = radii->values[i % radii->n];
         for (size_t k = 0; k < dim; k++) out->x[i * dim + k] = points->x[i / radii->n * dim + k];
@@ -75,8 +78,8 @@ static hb_status create_table(const hb_points *points, const hb_reals *radii, re
     return HB_OK;
 }
 
-static hb_status print_json(const residual_values *v, const hb_rows *rows, double time, double tau,
-                            int dim)
+static hb_status residual_print_json(const residual_values *v, const hb_rows *rows, double time,
+                                     double tau, int dim)
 {
     json_t *object =
         json_pack("{s:s, s:o, s:I, s:i}", "quantity", quantity_names[v->quantity], "tau",
@@ -88,21 +91,21 @@ static hb_status print_json(const residual_values *v, const hb_rows *rows, doubl
     return hb_rows_print_json(object, stdout);
 }
 
-static hb_status show(hb_session *session, const residual_values *v, int dim, double time,
-                      double tau, const residual_table *table)
+static hb_status residual_show(hb_session *session, const residual_values *v, int dim, double time,
+                               double tau, const residual_table *table)
 {
     const hb_rows_column columns[] = {
-        {"x", NULL, dim, table->x, NULL},
-        {"radius", NULL, 0, table->radius, NULL},
-        {"residual", NULL, 0, table->residual, NULL},
-        {"residual", "_se", 0, table->residual_se, NULL},
-        {"scaled", NULL, 0, table->scaled, NULL},
-        {"scaled", "_se", 0, table->scaled_se, NULL},
+        {.name = "x", .width = dim, .values = table->x},
+        {.name = "radius", .values = table->radius},
+        {.name = "residual", .values = table->values.residual},
+        {.name = "residual", .suffix = "_se", .values = table->values.residual_se},
+        {.name = "scaled", .values = table->values.scaled},
+        {.name = "scaled", .suffix = "_se", .values = table->values.scaled_se},
     };
     const hb_rows rows = {table->n, sizeof columns / sizeof *columns, columns};
     hb_session_clear(session);
     if (v->path) HB_TRY(hb_rows_write(session, &rows, v->path));
-    if (v->json) return print_json(v, &rows, time, tau, dim);
+    if (v->json) return residual_print_json(v, &rows, time, tau, dim);
     if (v->path && hb_session_quiet(session)) return HB_OK;
     if (v->path) printf("%s: %zu rows\n", v->path, table->n);
     if (!hb_session_quiet(session) && v->model)
@@ -114,40 +117,35 @@ static hb_status show(hb_session *session, const residual_values *v, int dim, do
     return HB_OK;
 }
 
-static hb_status compute(hb_session *session, const residual_values *v, const hb_problem *problem,
-                         const hb_points *points, residual_table *table)
+static hb_status residual_compute(hb_session *session, const residual_values *v,
+                                  const hb_problem *problem, const hb_points *points,
+                                  residual_table *table)
 {
     hb_context *context = hb_session_context(session);
     hb_solve_parts settings;
-    HB_TRY(fill_settings(session, &v->problem, problem, &settings));
+    HB_TRY(residual_settings(session, &v->problem, problem, &settings));
     settings.mean.quantity = quantity_codes[v->quantity];
     const double time = isnan(v->problem.time) ? hb_problem_time(problem) : v->problem.time;
     double tau = INFINITY;
-    hb_status status = time == INFINITY ? HB_OK : hb_problem_tau_of_t(context, problem, time, &tau);
-    if (status == HB_OK)
-        status = hb_solve_residual(context, problem, hb_solve_parts_link(&settings), points->n,
-                                   (int)v->radii.n, points->x, v->radii.values,
-                                   &(hb_residual_values){sizeof(hb_residual_values),
-                                                         table->residual, table->residual_se,
-                                                         table->scaled, table->scaled_se});
-    return status == HB_OK ? show(session, v, points->dim, time, tau, table) : status;
+    if (time != INFINITY) HB_TRY(hb_problem_tau_of_t(context, problem, time, &tau));
+    HB_TRY(hb_solve_residual(context, problem, hb_solve_parts_link(&settings), points->n,
+                             (int)v->radii.n, points->x, v->radii.values, &table->values));
+    return residual_show(session, v, points->dim, time, tau, table);
 }
 
 /* ---- of a problem ---- */
 
-static hb_status of_problem(hb_session *session, const residual_values *v)
+static hb_status residual_of_problem(hb_session *session, const residual_values *v)
 {
     hb_problem *problem = NULL;
     hb_points points = {0};
     residual_table table = {0};
-    if (!isnan(v->tau))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--tau is for a model; a problem takes --time");
+    HB_REFUSE_IF(session, !isnan(v->tau), "--tau is for a model; a problem takes --time");
     hb_status status = hb_problem_from_options(session, &v->problem, &problem);
     if (status == HB_OK)
         status = hb_points_read(session, v->problem.at, hb_problem_dim(problem), &points);
-    if (status == HB_OK) status = create_table(&points, &v->radii, &table);
-    if (status == HB_OK) status = compute(session, v, problem, &points, &table);
+    if (status == HB_OK) status = residual_create_table(&points, &v->radii, &table);
+    if (status == HB_OK) status = residual_compute(session, v, problem, &points, &table);
     free(table.x);
     hb_points_destroy(&points);
     hb_problem_destroy(problem);
@@ -156,49 +154,42 @@ static hb_status of_problem(hb_session *session, const residual_values *v)
 
 /* ---- of a model ---- */
 
-static hb_status check_model_options(hb_session *session, const residual_values *v)
+static hb_status residual_check_model(hb_session *session, const residual_values *v)
 {
     const hb_problem_values *p = &v->problem;
-    if (p->problem || p->noise || p->initial || p->dim > 0 || !isnan(p->time) || p->points > 0 ||
-        p->box)
-        return hb_session_fail(
-            session, HB_ERROR_ARGUMENT,
-            "--model has its own process; it goes with --tau, --at, --radii, --samples, --lift, "
-            "--degree and --seed alone, and with --drift and --param when it was trained so");
-    if (isnan(v->tau))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT, "--tau is missing; --model needs it");
-    if (quantity_codes[v->quantity] != HB_QUANTITY_V)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--quantity is %s; of a model it must be v, its log-density",
-                               quantity_names[v->quantity]);
+    HB_REFUSE_IF(
+        session,
+        p->problem || p->noise || p->initial || p->dim > 0 || !isnan(p->time) || p->points > 0 ||
+            p->box,
+        "--model has its own process; it goes with --tau, --at, --radii, --samples, --lift, "
+        "--degree and --seed alone, and with --drift and --param when it was trained so");
+    HB_REFUSE_IF(session, isnan(v->tau), "--tau is missing; --model needs it");
+    HB_REFUSE_IF(session, quantity_codes[v->quantity] != HB_QUANTITY_V,
+                 "--quantity is %s; of a model it must be v, its log-density",
+                 quantity_names[v->quantity]);
     return HB_OK;
 }
 
 /* The model's process as a problem in z: *out; *made is to be destroyed. */
-static hb_status process_of(hb_session *session, const residual_values *v, const hb_model *model,
-                            const hb_problem **out, hb_problem **made)
+static hb_status residual_process(hb_session *session, const residual_values *v,
+                                  const hb_model *model, const hb_problem **out, hb_problem **made)
 {
-    static const char *const heads[] = {"score", "energy", "helmholtz"};
     const hb_problem_values *p = &v->problem;
     hb_model_info info;
     hb_model_info_get(model, sizeof info, &info);
-    if (info.head != HB_HEAD_ENERGY)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "%.200s has the %s head; only the energy head has a log-density",
-                               v->model, heads[info.head]);
+    HB_REFUSE_IF(session, info.head != HB_HEAD_ENERGY,
+                 "%.200s has the %s head; only the energy head has a log-density", v->model,
+                 HB_OPTION_NAME(hb_train, &info, head));
     const int nonlinear = info.process == HB_PROCESS_DRIFT;
     const int typed = hb_problem_frame(hb_model_problem(model)) != NULL;
-    if ((p->drift || p->params.n > 0) && (!nonlinear || typed))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               nonlinear ? "%.200s keeps its drift and its noise; leave out --drift"
-                                         : "%.200s was trained without --drift; leave it out",
-                               v->model);
+    HB_REFUSE_IF(session, (p->drift || p->params.n > 0) && (!nonlinear || typed),
+                 nonlinear ? "%.200s keeps its drift and its noise; leave out --drift"
+                           : "%.200s was trained without --drift; leave it out",
+                 v->model);
     *out = hb_model_problem(model);
     if (nonlinear && !p->drift && p->params.n == 0) return HB_OK;
     const char *drift = nonlinear ? p->drift : info.process == HB_PROCESS_OU ? "-x[i]" : "0*x[i]";
-    if (!drift)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--param is given without --drift; give both or none");
+    HB_REFUSE_IF(session, !drift, "--param is given without --drift; give both or none");
     const hb_status status =
         hb_problem_of_drift(session, drift, NULL, -1, &p->params, info.dim, made);
     *out = *made;
@@ -206,56 +197,53 @@ static hb_status process_of(hb_session *session, const residual_values *v, const
 }
 
 /* z[n][dim] of the points; those outside of the domain of the process are refused. */
-static hb_status enter(hb_session *session, const hb_model *model, const hb_points *points,
-                       double *z)
+static hb_status residual_standardise(hb_session *session, const hb_model *model,
+                                      const hb_points *points, double *z)
 {
     const size_t d = (size_t)points->dim;
     hb_model_standardise(model, points->n, points->x, z);
     for (size_t i = 0; i < points->n * d; i++)
-        if (isnan(z[i]) && !isnan(points->x[i]))
-            return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                   "point %zu is outside of the domain of the model's process, "
-                                   "where its noise vanishes",
-                                   i / d + 1);
+        HB_REFUSE_IF(
+            session, isnan(z[i]) && !isnan(points->x[i]),
+            "point %zu is outside of the domain of the model's process, where its noise vanishes",
+            i / d + 1);
     return HB_OK;
 }
 
-static hb_status compute_model(hb_session *session, const residual_values *v, const hb_model *model,
-                               const hb_problem *problem, const hb_points *points,
-                               residual_table *table)
+static hb_status residual_compute_model(hb_session *session, const residual_values *v,
+                                        const hb_model *model, const hb_problem *problem,
+                                        const hb_points *points, residual_table *table)
 {
     hb_context *context = hb_session_context(session);
     hb_solve_parts settings;
     hb_field field;
     double *z = malloc(points->n * (size_t)points->dim * sizeof *z); // (n, dim)
     if (!z) return HB_ERROR_MEMORY;
-    hb_status status = enter(session, model, points, z);
-    if (status == HB_OK) status = fill_settings(session, &v->problem, problem, &settings);
+    hb_status status = residual_standardise(session, model, points, z);
+    if (status == HB_OK) status = residual_settings(session, &v->problem, problem, &settings);
     if (status == HB_OK) status = hb_model_field(context, model, &field);
     if (status == HB_OK)
         status = hb_mean_residual(context, problem, &field, &settings.mean, points->n,
-                                  (int)v->radii.n, z, v->tau, v->radii.values,
-                                  &(hb_residual_values){sizeof(hb_residual_values), table->residual,
-                                                        table->residual_se, table->scaled,
-                                                        table->scaled_se});
+                                  (int)v->radii.n, z, v->tau, v->radii.values, &table->values);
     free(z);
-    return status == HB_OK ? show(session, v, points->dim, v->tau, v->tau, table) : status;
+    return status == HB_OK ? residual_show(session, v, points->dim, v->tau, v->tau, table) : status;
 }
 
-static hb_status of_model(hb_session *session, const residual_values *v)
+static hb_status residual_of_model(hb_session *session, const residual_values *v)
 {
     hb_model *model = NULL;
     hb_problem *made = NULL;
     const hb_problem *problem = NULL;
     hb_points points = {0};
     residual_table table = {0};
-    hb_status status = check_model_options(session, v);
+    hb_status status = residual_check_model(session, v);
     if (status == HB_OK) status = hb_model_load(hb_session_context(session), v->model, &model);
-    if (status == HB_OK) status = process_of(session, v, model, &problem, &made);
+    if (status == HB_OK) status = residual_process(session, v, model, &problem, &made);
     if (status == HB_OK)
         status = hb_points_read(session, v->problem.at, hb_problem_dim(problem), &points);
-    if (status == HB_OK) status = create_table(&points, &v->radii, &table);
-    if (status == HB_OK) status = compute_model(session, v, model, problem, &points, &table);
+    if (status == HB_OK) status = residual_create_table(&points, &v->radii, &table);
+    if (status == HB_OK)
+        status = residual_compute_model(session, v, model, problem, &points, &table);
     free(table.x);
     hb_points_destroy(&points);
     hb_problem_destroy(made);
@@ -267,23 +255,21 @@ static hb_status run_residual(hb_session *session, const void *values)
 {
     const residual_values *v = values;
     HB_TRY(hb_rows_check_path(session, v->path));
-    return v->model ? of_model(session, v) : of_problem(session, v);
+    return v->model ? residual_of_model(session, v) : residual_of_problem(session, v);
 }
 
 const hb_command hb_command_residual = {
     .name = "residual",
     .summary =
         "print the mean-value residual of a problem's solution or of a model for several radii",
-    .text =
-        "Solves a problem on a grid, as heatball solve does, or takes a trained model, and prints "
-        "at each point and radius the mean-value residual "
-        "R = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] of F = u, ln u or u ln u (of a model: its "
-        "log-density), which is zero for an exact solution, and scaled = 4 R/(C1 r^2), which tends "
-        "to the residual of the differential equation as r goes to 0. Columns are x_1 .., radius, "
-        "residual, residual_se, scaled, scaled_se.",
-    .example =
-        "heatball residual --drift \"x1 - x1^3\" --noise 1 --initial \"gaussian(mean=0,var=1)\" "
-        "--time 1 --at \"-1;0.5\" --radii 0.1,0.2,0.4 --degree 7",
+    .text = "Solves a problem on a grid, as heatball solve does, or takes a trained model, and "
+            "prints at each point and radius the mean-value residual R = F - E_kappa[F] - (C1 "
+            "r^2/4) E_source[h_F] of F = u, ln u or u ln u (of a model: its log-density), which is "
+            "zero for an exact solution, and scaled = 4 R/(C1 r^2), which tends to the residual of "
+            "the differential equation as r goes to 0. Columns are x_1 .., radius, residual, "
+            "residual_se, scaled, scaled_se.",
+    .example = "heatball residual --drift \"x1 - x1^3\" --noise 1 --initial "
+               "\"gaussian(mean=0,var=1)\" --time 1 --at \"-1;0.5\" --radii 0.1,0.2,0.4 --degree 7",
     .options = residual_options,
     .size = sizeof(residual_values),
     .run = run_residual,

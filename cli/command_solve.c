@@ -1,14 +1,11 @@
 /* heatball solve: density, log-density, score and entropy density of dx = f dt + G dW at points.
  *
- * The options make an hb_problem and settings, hb_solve does the rest, and solve_output.c shows the
- * columns. --method all calls hb_solve once for each method; what refuses is named with its reason. The
- * bistable drift x - x^3 from N(0,1) to t = 1 has ln u(0) = -1.396345. */
+ * The options make an hb_problem and settings, hb_solve does the rest, and solve_output.c shows
+ * the columns. --method all calls hb_solve once for each method; what refuses is named with its
+ * reason. The bistable drift x - x^3 from N(0,1) to t = 1 has ln u(0) = -1.396345. */
+#include "command_solve.h"
 #include "commands.h"
 #include "problem_options.h"
-#include "solve_figure.h"
-#include "solve_output.h"
-#include "times.h"
-#include "user_paths.h"
 
 #include <string.h>
 
@@ -43,13 +40,12 @@ static int method_code(const solve_values *v)
 
 #define VALUES solve_values
 static const hb_option solve_options[] = {
-    HB_PROBLEM_OPTIONS_TIMES(solve_values, problem),
-    HB_OPTION(
-        CHOICE, "method", NULL, method,
-        "how to solve: on a grid (dimension 1 to 3), by particles or walks (any dimension), by "
-        "averages over heat balls on the grid's solution, by walks that a network guides "
-        "(network); auto chooses, all runs every one of the others that applies",
-        .names = method_names, .fallback = "auto"),
+    HB_PROBLEM_OPTIONS(HB_PROBLEM_TIMES),
+    HB_OPTION(CHOICE, "method", NULL, method,
+              "how to solve: on a grid (dimension 1 to 3), by particles or walks (any dimension), "
+              "by averages over heat balls on the grid's solution, by walks that a network guides "
+              "(network); auto chooses, all runs every one of the others that applies",
+              .names = method_names, .fallback = "auto"),
     HB_OPTION(REAL, "stderr", "E", stderr_density,
               "sample until density_se/density is at most this at every point", .max = INFINITY,
               .rules = HB_OPTION_ABOVE),
@@ -75,35 +71,34 @@ static const hb_option solve_options[] = {
     HB_OPTION(REAL, "radius", "R", radius,
               "radius of the heat balls of meanvalue and particles; default: chosen",
               .max = INFINITY, .rules = HB_OPTION_ABOVE),
-    HB_OPTION_JSON(solve_values, json),
+    HB_OPTION_JSON,
     HB_OPTION(TEXT, NULL, "FILE", path,
               "write the rows to this file, .csv or .npy by its name, or named arrays to a .npz",
               .letter = 'o', .rules = HB_OPTION_WRITES),
-    HB_OPTION(TEXT, "plot", "FILE", plot,
-              "draw the solution, dimension 1 or 2, into this .svg, .png or .pdf file, of several "
-              "times also as an animation, .gif or .html; the numbers behind it stay beside it as "
-              ".plot.csv",
-              .rules = HB_OPTION_FIGURE),
+    HB_OPTION(
+        TEXT, "plot", "FILE", plot,
+        "draw the solution, dimension 1 or 2, into this .svg, .png or .pdf file, of several times "
+        "also as an animation, .gif or .html; the numbers behind it stay beside it as .plot.csv",
+        .rules = HB_OPTION_FIGURE),
     {0}};
 
 /* ---- what the options ask for ---- */
 
-static hb_status check_all(hb_session *session, const solve_values *v)
+static hb_status solve_check_all(hb_session *session, const solve_values *v)
 {
     const struct {
         const char *name, *value;
     } alone[] = {{"-o", v->path}, {"--plot", v->plot}, {"--state", v->state}};
     if (method_code(v) != ALL) return HB_OK;
     for (int k = 0; k < 3; k++)
-        if (alone[k].value)
-            return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                   "%s is for one method; --method all prints a table or --json",
-                                   alone[k].name);
+        HB_REFUSE_IF(session, alone[k].value,
+                     "%s is for one method; --method all prints a table or --json", alone[k].name);
     return HB_OK;
 }
 
 /* What auto chose may not use an option either; that is known afterwards, and said. */
-static void note_unused(hb_session *session, const solve_values *v, const hb_solution *solution)
+static void solve_note_unused(hb_session *session, const solve_values *v,
+                              const hb_solution *solution)
 {
     if (method_code(v) != HB_METHOD_AUTO || hb_session_quiet(session)) return;
     const char *unused = hb_solution_unread(solution);
@@ -113,15 +108,13 @@ static void note_unused(hb_session *session, const solve_values *v, const hb_sol
             unused, hb_solution_method(solution));
 }
 
-static hb_status check_options(hb_session *session, const solve_values *v)
+static hb_status solve_check_options(hb_session *session, const solve_values *v)
 {
-    if (!isnan(v->save_every) && !v->state)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--save-every is given without --state; give the file");
-    if (v->resume && !v->state)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--resume is given without --state; give the file");
-    return check_all(session, v);
+    HB_REFUSE_IF(session, !isnan(v->save_every) && !v->state,
+                 "--save-every is given without --state; give the file");
+    HB_REFUSE_IF(session, v->resume && !v->state,
+                 "--resume is given without --state; give the file");
+    return solve_check_all(session, v);
 }
 
 static double zero_if_nan(double value)
@@ -129,7 +122,7 @@ static double zero_if_nan(double value)
     return isnan(value) ? 0 : value;
 }
 
-static void fill_sampling(const solve_values *v, hb_solve_parts *settings)
+static void solve_fill_sampling(const solve_values *v, hb_solve_parts *settings)
 {
     settings->mean.radius = settings->sampling.radius = zero_if_nan(v->radius);
     settings->sampling.density_error = zero_if_nan(v->stderr_density);
@@ -152,19 +145,19 @@ typedef struct solve_task {
     hb_solve_shown shown;
 } solve_task;
 
-static hb_status interrupted(hb_session *session, const solve_values *v, hb_status status)
+static hb_status solve_interrupted(hb_session *session, const solve_values *v, hb_status status)
 {
     if (status != HB_ERROR_INTERRUPTED || !v->state) return status;
     return hb_session_fail(session, status, "%s", hb_context_message(hb_session_context(session)));
 }
 
 /* Draws and prints the solution, and destroys it. */
-static hb_status show_one(hb_session *session, const solve_values *v, solve_task *task,
-                          hb_solution *solution)
+static hb_status solve_show_one(hb_session *session, const solve_values *v, solve_task *task,
+                                hb_solution *solution)
 {
     hb_status status = HB_OK;
     task->shown.tau = hb_solution_tau(solution);
-    note_unused(session, v, solution);
+    solve_note_unused(session, v, solution);
     if (v->plot)
         status = hb_solve_figure_write(session, task->problem, &task->points, solution, v->plot);
     if (status == HB_OK || status == HB_ERROR_UNAVAILABLE) {
@@ -175,17 +168,17 @@ static hb_status show_one(hb_session *session, const solve_values *v, solve_task
     return status;
 }
 
-static hb_status try_method(hb_session *session, const solve_task *task, int method,
-                            hb_solve_try *out)
+static hb_status solve_try_method(hb_session *session, const solve_task *task, int method,
+                                  hb_solve_try *out)
 {
     hb_context *context = hb_session_context(session);
-    const double start = hb_session_clock();
+    const double start = hb_session_now();
     hb_solve_parts settings = task->settings;
     settings.all.method = method;
     settings.all.ignore_unread = 1;
     const hb_status status = hb_solve(context, task->problem, hb_solve_parts_link(&settings),
                                       task->points.n, task->points.x, &out->solution);
-    out->seconds = hb_session_clock() - start;
+    out->seconds = hb_session_now() - start;
     if (status != HB_OK)
         snprintf(out->reason, sizeof out->reason, "%s", hb_session_message(session, status));
     return status;
@@ -200,7 +193,7 @@ static hb_status solve_all(hb_session *session, solve_task *task)
     int n = 0, n_good = 0;
     for (; (info = hb_method_info(n + 1)) && status != HB_ERROR_INTERRUPTED; n++) {
         tries[n].name = info->name;
-        status = try_method(session, task, info->method, &tries[n]);
+        status = solve_try_method(session, task, info->method, &tries[n]);
         if (status == HB_OK) task->shown.tau = hb_solution_tau(tries[n].solution);
         if (status != HB_OK && first == HB_OK) first = status;
         n_good += status == HB_OK;
@@ -213,16 +206,16 @@ static hb_status solve_all(hb_session *session, solve_task *task)
 }
 
 /* Trajectories of the user, and a state, are of one time. */
-static hb_status check_times(hb_session *session, const solve_values *v, const solve_task *task)
+static hb_status solve_check_times(hb_session *session, const solve_values *v,
+                                   const solve_task *task)
 {
     if (task->times.n == 1 || (!v->paths && !v->state)) return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "%s is for one time, and there are %zu; give one",
-                           v->paths ? "--paths" : "--state", task->times.n);
+    return hb_session_refuse(session, "%s is for one time, and there are %zu; give one",
+                             v->paths ? "--paths" : "--state", task->times.n);
 }
 
 /* A picture of a point at time 0 cannot be drawn: the first positive time opens it. */
-static void skip_point(hb_session *session, const solve_values *v, solve_task *task)
+static void solve_skip_point(hb_session *session, const solve_values *v, solve_task *task)
 {
     hb_times_given *times = &task->times;
     if (!v->plot || times->n < 2 || times->values[0] != 0 ||
@@ -236,32 +229,32 @@ static void skip_point(hb_session *session, const solve_values *v, solve_task *t
                 times->values[0]);
 }
 
-static hb_status read_task(hb_session *session, const solve_values *v, solve_task *task)
+static hb_status solve_read(hb_session *session, const solve_values *v, solve_task *task)
 {
     hb_problem_values own = v->problem;
     HB_TRY(hb_solve_check_path(session, v->path));
-    HB_TRY(check_options(session, v));
+    HB_TRY(solve_check_options(session, v));
     HB_TRY(hb_times_option(session, v->problem.times, &task->times));
     own.time = task->times.span;
     hb_session_limit(session, zero_if_nan(v->max_time));
-    const double start = hb_session_clock();
+    const double start = hb_session_now();
     const hb_status made = hb_problem_from_options(session, &own, &task->problem);
     hb_session_limit(session, 0);
-    if (made == HB_ERROR_INTERRUPTED && hb_session_clock() - start > v->max_time)
+    if (made == HB_ERROR_INTERRUPTED && hb_session_now() - start > v->max_time)
         return hb_session_fail(session, made,
                                "the problem was not read within the %g s of --max-time; give more "
                                "time, or simpler formulas",
                                v->max_time);
     HB_TRY(made);
     hb_times_of_problem(task->problem, &task->times);
-    skip_point(session, v, task);
+    solve_skip_point(session, v, task);
     const int dim = hb_problem_dim(task->problem), method = method_code(v);
-    HB_TRY(check_times(session, v, task));
+    HB_TRY(solve_check_times(session, v, task));
     HB_TRY(hb_solve_figure_check(session, v->plot, dim, method, task->times.n));
     HB_TRY(hb_points_read(session, v->problem.at, dim, &task->points));
     HB_TRY(hb_problem_fill_settings(session, &own, task->problem, &task->settings));
     hb_times_settings(&task->times, &task->settings.all);
-    fill_sampling(v, &task->settings);
+    solve_fill_sampling(v, &task->settings);
     task->settings.all.method = method;
     task->shown = (hb_solve_shown){.points = &task->points,
                                    .n_times = task->times.n,
@@ -277,7 +270,7 @@ static hb_status read_task(hb_session *session, const solve_values *v, solve_tas
 }
 
 /* Grids have no tasks for many processes. */
-static int is_on_grid(const solve_task *task)
+static int solve_is_on_grid(const solve_task *task)
 {
     const int method = task->settings.all.method;
     if (method == HB_METHOD_AUTO)
@@ -292,15 +285,16 @@ static hb_status solve_and_show(hb_session *session, const solve_values *v, solv
     const hb_status status =
         hb_solve(hb_session_context(session), task->problem, hb_solve_parts_link(&task->settings),
                  task->points.n, task->points.x, &solution);
-    return status == HB_OK ? show_one(session, v, task, solution) : interrupted(session, v, status);
+    return status == HB_OK ? solve_show_one(session, v, task, solution)
+                           : solve_interrupted(session, v, status);
 }
 
 static hb_status run_solve(hb_session *session, const void *values)
 {
     const solve_values *v = values;
     solve_task task = {0};
-    hb_status status = read_task(session, v, &task);
-    if (status == HB_OK && is_on_grid(&task)) {
+    hb_status status = solve_read(session, v, &task);
+    if (status == HB_OK && solve_is_on_grid(&task)) {
         if (hb_session_alone(session, "the grid")) status = solve_and_show(session, v, &task);
         status = hb_session_together(session, status);
     } else if (status == HB_OK) {
@@ -318,16 +312,14 @@ const hb_command hb_command_solve = {
     .summary = "solve an SDE: density, log-density, score and entropy density at points",
     .text =
         "For dx = f(x,t) dt + G(x,t) dW from an initial density, prints the density u at time T, "
-        "ln u, "
-        "the score grad ln u and u ln u at the given points, each with an error. The problem "
-        "comes from a problem file or from --drift, --noise and --initial. A line that begins "
-        "with # says what was done; columns are x_1 .., density, density_se, log_density, "
-        "log_density_se, score_1 .., score_1_se .., entropy_density, entropy_density_se. An "
-        "error that cannot be trusted is inf, and a line below the table says why. With several "
-        "times there is a row for each time and point, and t is the first column.",
-    .example =
-        "heatball solve --drift \"x1 - x1^3\" --noise 1 --initial \"gaussian(mean=0,var=1)\" "
-        "--time 1 --at \"-2.5;-1;0;0.5;2.5\"",
+        "ln u, the score grad ln u and u ln u at the given points, each with an error. The problem "
+        "comes from a problem file or from --drift, --noise and --initial. A line that begins with "
+        "# says what was done; columns are x_1 .., density, density_se, log_density, "
+        "log_density_se, score_1 .., score_1_se .., entropy_density, entropy_density_se. An error "
+        "that cannot be trusted is inf, and a line below the table says why. With several times "
+        "there is a row for each time and point, and t is the first column.",
+    .example = "heatball solve --drift \"x1 - x1^3\" --noise 1 --initial "
+               "\"gaussian(mean=0,var=1)\" --time 1 --at \"-2.5;-1;0;0.5;2.5\"",
     .options = solve_options,
     .size = sizeof(solve_values),
     .run = run_solve};

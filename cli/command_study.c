@@ -1,13 +1,51 @@
-/* heatball study NAME: one of the studies of studies/, by name.
+/* heatball study NAME, one of the studies of studies/, and heatball reproduce, all of them and
+ * one page, DIR/index.html, with the paper's numbers beside ours (studies/reproduce.c).
  *
- * The study writes its files into the directory of -o and its table into a stream in memory, which
- * is printed when it ends: so the table and the progress line do not mix on a terminal. */
+ * A study writes its files into the directory of -o and its table into a stream in memory, which
+ * is printed when it ends, also early: so the table and the progress line do not mix on a
+ * terminal, and the rows that were finished are not lost. */
 #include "commands.h"
 #include "study.h"
-#include "study_output.h"
 
-#include <heatball/base.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- what both share ---- */
+
+#define HB_OPTION_QUICK                                                                            \
+    HB_OPTION(FLAG, "quick", NULL, quick, "smaller and shorter: a first look in a minute or two")
+#define HB_OPTION_RESUME                                                                           \
+    HB_OPTION(FLAG, "resume", NULL, resume,                                                        \
+              "keep the parts that an earlier run in the same directory has finished")
+
+/* Runs one study, or all (NULL) or those of the list `only`; prints the tables and where the
+ * results are. */
+static hb_status study_run(hb_session *session, const hb_study *study, const char *only,
+                           const hb_study_settings *settings)
+{
+    hb_context *context = hb_session_context(session);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *table = open_memstream(&text, &size);
+    if (!table) return HB_ERROR_MEMORY;
+    hb_status status =
+        study ? study->run(context, settings, table) : hb_reproduce(context, settings, only, table);
+    if (fclose(table) != 0 && status == HB_OK) status = HB_ERROR_MEMORY;
+    hb_session_clear(session);
+    if (!hb_session_quiet(session)) {
+        if (text) fwrite(text, 1, size, stdout);
+        if (status == HB_OK) printf("%s%s\n", settings->directory, study ? "" : "/index.html");
+    }
+    free(text);
+    if (status == HB_ERROR_INTERRUPTED)
+        return hb_session_fail(
+            session, status,
+            "interrupted; with --resume a new run keeps what is finished in %.200s",
+            settings->directory);
+    return status;
+}
+
+/* ---- one ---- */
 
 typedef struct study_values {
     const char *name, *directory, *part;
@@ -17,19 +55,16 @@ typedef struct study_values {
 
 #define VALUES study_values
 static const hb_option study_options[] = {
-    {.kind = HB_OPTION_TEXT,
-     .placeholder = "NAME",
-     .help = "the name of a study, such as sampler",
-     .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL,
-     .offset = offsetof(study_values, name)},
-    HB_OPTION_QUICK(study_values, quick),
+    HB_OPTION(TEXT, NULL, "NAME", name, "the name of a study, such as sampler",
+              .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL),
+    HB_OPTION_QUICK,
     HB_OPTION(INTEGER, "seeds", "K", seeds,
               "number of independent repetitions; default: the study's own number", .min = 1,
               .max = 1000000),
     HB_OPTION(TEXT, "part", "PART", part,
               "only this part of the study; mnist has the part few, which needs no other"),
-    HB_OPTION_RESUME(study_values, resume),
-    HB_OPTION_SEED(study_values, seed, "42"),
+    HB_OPTION_RESUME,
+    HB_OPTION_SEED(seed, "42"),
     HB_OPTION(TEXT, NULL, "DIR", directory, "the directory of the results; default: heatball-NAME",
               .letter = 'o'),
     {0}};
@@ -37,7 +72,7 @@ static const hb_option study_options[] = {
 static hb_status refuse_name(hb_session *session, const char *name)
 {
     enum { MOST = 32 };
-    const char *names[MOST];
+    const char *names[MOST + 1] = {NULL};
     char list[200] = "";
     size_t n = 0, used = 0;
     for (const hb_study *const *study = hb_study_list(); *study && n < MOST; study++) {
@@ -46,24 +81,10 @@ static hb_status refuse_name(hb_session *session, const char *name)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", n > 1 ? ", " : "",
                                      (*study)->name);
     }
-    const char *nearest = hb_options_nearest(name, n, names);
-    if (nearest)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "unknown study %.80s; there is: %s (did you mean %s?)", name, list,
-                               nearest);
-    return hb_session_fail(session, HB_ERROR_ARGUMENT, "unknown study %.80s; there is: %s", name,
-                           list);
-}
-
-typedef struct study_call {
-    const hb_study *study;
-    const hb_study_settings *settings;
-} study_call;
-
-static hb_status call_study(hb_context *context, const void *user, FILE *table)
-{
-    const study_call *call = user;
-    return call->study->run(context, call->settings, table);
+    const char *nearest = hb_options_nearest(name, names);
+    HB_REFUSE_IF(session, nearest, "unknown study %.80s; there is: %s (did you mean %s?)", name,
+                 list, nearest);
+    return hb_session_refuse(session, "unknown study %.80s; there is: %s", name, list);
 }
 
 static hb_status run_study(hb_session *session, const void *values)
@@ -71,10 +92,8 @@ static hb_status run_study(hb_session *session, const void *values)
     const study_values *v = values;
     const hb_study *study = hb_study_find(v->name);
     if (!study) return refuse_name(session, v->name);
-    if (v->part && strcmp(study->name, "mnist") != 0)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--part is given, but the study %s has no parts by name",
-                               study->name);
+    HB_REFUSE_IF(session, v->part && strcmp(study->name, "mnist") != 0,
+                 "--part is given, but the study %s has no parts by name", study->name);
     char standard[128];
     snprintf(standard, sizeof standard, "heatball-%s", study->name);
     const hb_study_settings settings = {.directory = v->directory ? v->directory : standard,
@@ -83,17 +102,61 @@ static hb_status run_study(hb_session *session, const void *values)
                                         .seeds = v->seeds,
                                         .resume = v->resume,
                                         .part = v->part};
-    const study_call call = {study, &settings};
-    return hb_study_output(session, call_study, &call, settings.directory, "");
+    return study_run(session, study, NULL, &settings);
 }
 
 const hb_command hb_command_study = {
     .name = "study",
     .summary = "run one study of the paper: its tables and figures into a directory",
-    .text =
-        "Runs a study and writes its tables (.csv) and figures (.svg, .png, with the .csv behind "
-        "them) into a directory. The table is printed too, then the directory.",
+    .text = "Runs a study and writes its tables (.csv) and figures (.svg, .png, with the .csv "
+            "behind them) into a directory. The table is printed too, then the directory.",
     .example = "heatball study sampler --quick -o sampler-study",
     .options = study_options,
     .size = sizeof(study_values),
     .run = run_study};
+
+/* ---- all ---- */
+
+typedef struct reproduce_values {
+    const char *only, *directory;
+    uint64_t seed;
+    int quick, resume, join;
+} reproduce_values;
+
+#undef VALUES
+#define VALUES reproduce_values
+static const hb_option reproduce_options[] = {
+    HB_OPTION_QUICK,
+    HB_OPTION(TEXT, "only", "LIST", only, "the names of studies separated by commas; default: all"),
+    HB_OPTION_RESUME,
+    HB_OPTION(FLAG, "join", NULL, join,
+              "run nothing: make the page of the studies that have results in DIR, as heatball "
+              "study NAME -o DIR/NAME leaves them"),
+    HB_OPTION_SEED(seed, "42"),
+    HB_OPTION(TEXT, NULL, "DIR", directory, "the directory of the results", .letter = 'o',
+              .fallback = "heatball-demo"),
+    {0}};
+
+static hb_status run_reproduce(hb_session *session, const void *values)
+{
+    const reproduce_values *v = values;
+    const hb_study_settings settings = {.directory = v->directory,
+                                        .seed = v->seed,
+                                        .quick = v->quick,
+                                        .resume = v->resume,
+                                        .join = v->join};
+    return study_run(session, NULL, v->only, &settings);
+}
+
+const hb_command hb_command_reproduce = {
+    .name = "reproduce",
+    .summary = "run all studies and write one page with the paper's numbers beside ours",
+    .text =
+        "Runs the studies, each into its directory, and writes DIR/index.html, which goes through "
+        "the paper's claims in order, with its numbers beside ours, a verdict, tables and figures, "
+        "and DIR/results.json with all numbers. The tables are printed too, then the path of the "
+        "page. A study that cannot run leaves a sentence in its place, and the exit code is 1.",
+    .example = "heatball reproduce --quick -o demo",
+    .options = reproduce_options,
+    .size = sizeof(reproduce_values),
+    .run = run_reproduce};

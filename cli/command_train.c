@@ -1,18 +1,16 @@
 /* heatball train: a score network from data.
  *
  *     data -> rows to train on -> hb_train -> MODEL.safetensors, with log, figure and summary
- * MODEL.ckpt stands beside the model while it is trained: an interrupt (or --checkpoint-every) writes it,
- * --resume goes on from it, to the same bytes that a run without a stop gives. A run that asked for
- * neither removes it at its end. All files are opened for a moment before the first step, so that a
- * name that cannot be written is refused at once and not after hours. Final losses are means over the
- * last tenth of the log. */
+ * MODEL.ckpt stands beside the model while it is trained: an interrupt (or --checkpoint-every)
+ * writes it, --resume goes on from it, to the same bytes that a run without a stop gives. A run
+ * that asked for neither removes it at its end. All files are opened for a moment before the
+ * first step, so that a name that cannot be written is refused at once and not after hours.
+ * Final losses are means over the last tenth of the log. */
+#include "command_train.h"
 #include "commands.h"
 #include "plot_path.h"
 #include "problem_options.h"
 #include "report.h"
-#include "train_data.h"
-#include "train_figure.h"
-#include "train_options.h"
 
 #include <heatball/file.h>
 #include <heatball/team.h>
@@ -41,17 +39,16 @@ typedef struct training {
 
 /* ---- before the first step ---- */
 
-static hb_status read_images(training *t)
+static hb_status train_read_images(training *t)
 {
     const hb_train_values *v = t->v;
     hb_images images = {0};
-    if (v->rows || v->labels || !isnan(v->held_out))
-        return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
-                               "%s is not for images; --data is %.200s%s",
-                               v->rows     ? "--rows"
-                               : v->labels ? "--labels"
-                                           : "--held-out",
-                               v->data, v->rows ? ": --limit takes the first of them" : "");
+    HB_REFUSE_IF(t->session, v->rows || v->labels || !isnan(v->held_out),
+                 "%s is not for images; --data is %.200s%s",
+                 v->rows     ? "--rows"
+                 : v->labels ? "--labels"
+                             : "--held-out",
+                 v->data, v->rows ? ": --limit takes the first of them" : "");
     hb_status status =
         hb_image_options_load(t->session, &v->images, v->data, v->settings.seed, &images);
     if (status == HB_OK) status = hb_train_data_images(v->data, &images, &t->data);
@@ -59,36 +56,32 @@ static hb_status read_images(training *t)
     return status;
 }
 
-static hb_status read_data(training *t)
+static hb_status train_read_data(training *t)
 {
     const hb_train_values *v = t->v;
-    if (hb_image_options_is(v->data)) return read_images(t);
+    if (hb_image_options_is(v->data)) return train_read_images(t);
     const hb_status refused = hb_image_options_refuse(t->session, &v->images, v->data);
     if (refused != HB_OK) return refused;
     if (!hb_train_data_is_file(v->data)) {
-        if (v->labels || !isnan(v->held_out))
-            return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
-                                   "%s is for rows of a file; --data is %.80s",
-                                   v->labels ? "--labels" : "--held-out", v->data);
+        HB_REFUSE_IF(t->session, v->labels || !isnan(v->held_out),
+                     "%s is for rows of a file; --data is %.80s",
+                     v->labels ? "--labels" : "--held-out", v->data);
         return hb_train_data_named(t->session, v->data, v->rows ? v->rows : NAMED_ROWS,
                                    v->settings.seed, &t->data);
     }
-    if (v->rows)
-        return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
-                               "--rows is for a named set; --data is %.200s", v->data);
-    const double share = isnan(v->held_out) ? HELD_OUT : v->held_out;
+    HB_REFUSE_IF(t->session, v->rows, "--rows is for a named set; --data is %.200s", v->data);
+    const double fraction = isnan(v->held_out) ? HELD_OUT : v->held_out;
     const hb_status status =
-        hb_train_data_read(t->session, v->data, v->labels, share, v->settings.seed, &t->data);
-    if (status == HB_OK && t->data.n < 2)
-        return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
-                               "--held-out is %g, which leaves %zu of %zu rows to train on; at "
-                               "least 2 are needed",
-                               share, t->data.n, t->data.n + t->data.held);
+        hb_train_data_read(t->session, v->data, v->labels, fraction, v->settings.seed, &t->data);
+    HB_REFUSE_IF(
+        t->session, status == HB_OK && t->data.n < 2,
+        "--held-out is %g, which leaves %zu of %zu rows to train on; at least 2 are needed",
+        fraction, t->data.n, t->data.n + t->data.held);
     return status;
 }
 
 /* A file that cannot be written is noticed here. */
-static hb_status probe(training *t, const char *path)
+static hb_status train_probe(training *t, const char *path)
 {
     hb_writer *writer;
     if (!path) return HB_OK;
@@ -106,7 +99,7 @@ static char *other_name(const char *path, size_t cut, const char *end)
     return name;
 }
 
-static hb_status name_files(training *t)
+static hb_status train_name_files(training *t)
 {
     const hb_train_values *v = t->v;
     char end[64];
@@ -119,26 +112,25 @@ static hb_status name_files(training *t)
     return hb_session_writes(t->session, "-o", t->checkpoint, 0);
 }
 
-static hb_status probe_files(training *t)
+static hb_status train_probe_files(training *t)
 {
     const hb_train_values *v = t->v;
-    hb_status status = probe(t, v->path);
-    if (status == HB_OK) status = probe(t, t->checkpoint);
-    if (status == HB_OK) status = probe(t, t->log_path);
-    if (status == HB_OK) status = probe(t, v->plot);
+    hb_status status = train_probe(t, v->path);
+    if (status == HB_OK) status = train_probe(t, t->checkpoint);
+    if (status == HB_OK) status = train_probe(t, t->log_path);
+    if (status == HB_OK) status = train_probe(t, v->plot);
     if (status != HB_OK || v->settings.resume || access(t->checkpoint, F_OK) != 0) return status;
     if (!hb_session_quiet(t->session))
-        fprintf(
-            stderr,
-            "heatball train: note: %s is of an earlier run and will be replaced; --resume would "
-            "continue from it\n",
-            t->checkpoint);
+        fprintf(stderr,
+                "heatball train: note: %s is of an earlier run and will be replaced; --resume "
+                "would continue from it\n",
+                t->checkpoint);
     return HB_OK;
 }
 
 /* ---- the training ---- */
 
-static int watch(void *user, const hb_model *model, uint64_t step, double loss)
+static int train_progress(void *user, const hb_model *model, uint64_t step, double loss)
 {
     training *t = user;
     const double batch = t->settings.batch;
@@ -150,8 +142,9 @@ static int watch(void *user, const hb_model *model, uint64_t step, double loss)
     return hb_session_progress(t->session, batch * (double)step, batch * (double)t->steps) != HB_OK;
 }
 
-/* hb_train writes the checkpoint after a step, not before the first one; --resume may have found an older one. */
-static hb_status interrupted(training *t)
+/* hb_train writes the checkpoint after a step, not before the first one; --resume may have found
+ * an older one. */
+static hb_status train_interrupted(training *t)
 {
     const hb_status status = HB_ERROR_INTERRUPTED;
     if (t->step > 0)
@@ -160,16 +153,16 @@ static hb_status interrupted(training *t)
                                "; the same command with --resume continues from %.200s",
                                t->step, t->steps, t->checkpoint);
     if (t->v->settings.resume && t->checkpoint && access(t->checkpoint, F_OK) == 0)
-        return hb_session_fail(t->session, status,
-                               "interrupted before the first new step; the same command continues "
-                               "from %.200s",
-                               t->checkpoint);
+        return hb_session_fail(
+            t->session, status,
+            "interrupted before the first new step; the same command continues from %.200s",
+            t->checkpoint);
     return hb_session_fail(t->session, status,
                            "interrupted before the first step; nothing is trained yet, and the "
                            "same command begins anew");
 }
 
-static hb_status train(training *t)
+static hb_status train_run(training *t)
 {
     hb_train_settings *s = &t->settings;
     t->per_epoch = (t->data.n + (size_t)s->batch - 1) / (size_t)s->batch;
@@ -182,7 +175,7 @@ static hb_status train(training *t)
     s->columns = t->data.columns;
     s->checkpoint = t->checkpoint;
     s->log = t->log_path;
-    s->watch = watch;
+    s->watch = train_progress;
     s->watch_user = t;
     s->watch_every = 1;
     hb_session_count(t->session, "training", "rows");
@@ -195,7 +188,7 @@ static hb_status train(training *t)
 
 /* ---- after the last step ---- */
 
-static hb_status read_log(training *t)
+static hb_status train_read_log(training *t)
 {
     int axes;
     uint64_t shape[4];
@@ -205,7 +198,7 @@ static hb_status read_log(training *t)
 }
 
 /* The mean of a column over the last tenth of the log; NaN without rows. */
-static double final_mean(const training *t, int column)
+static double train_final_mean(const training *t, int column)
 {
     const size_t count = (t->log_rows + 9) / 10;
     double sum = 0;
@@ -214,17 +207,17 @@ static double final_mean(const training *t, int column)
     return sum / (double)count;
 }
 
-static double seconds(const training *t)
+static double train_seconds(const training *t)
 {
     return t->log_rows ? t->log[t->log_rows * HB_LOG_WIDTH - 1] : NAN;
 }
 
-static double rows_per_second(const training *t)
+static double train_rows_per_second(const training *t)
 {
-    return (double)t->info.steps * t->settings.batch / seconds(t);
+    return (double)t->info.steps * t->settings.batch / train_seconds(t);
 }
 
-static hb_status draw(training *t)
+static hb_status train_draw(training *t)
 {
     char name[120], title[200];
     if (!t->v->plot) return HB_OK;
@@ -235,12 +228,12 @@ static hb_status draw(training *t)
 }
 
 /* In which the noise of --noise is sqrt(2); NULL: it is. */
-static const char *coordinates(const training *t)
+static const char *train_coordinates(const training *t)
 {
     return hb_problem_frame(hb_model_problem(t->model));
 }
 
-static hb_status print_json(const training *t)
+static hb_status train_print_json(const training *t)
 {
     const hb_train_values *v = t->v;
     hb_report *report = hb_report_create();
@@ -257,30 +250,28 @@ static hb_status print_json(const training *t)
     hb_report_text(report, "method", t->info.method, "");
     hb_report_text(report, "head", HB_OPTION_NAME(hb_train, &t->settings, head), "");
     hb_report_text(report, "process", HB_OPTION_NAME(hb_train, &t->settings, process), "");
-    if (coordinates(t)) hb_report_text(report, "coordinates", coordinates(t), "");
+    if (train_coordinates(t)) hb_report_text(report, "coordinates", train_coordinates(t), "");
     hb_report_text(report, "standardise", HB_OPTION_NAME(hb_train, &t->settings, standardise), "");
     hb_report_real(report, "scale", t->info.scale, "");
     hb_report_unsigned(report, "parameters", t->info.parameters, "");
     hb_report_unsigned(report, "seed", v->settings.seed, "");
     hb_report_unsigned(report, "steps", t->info.steps, "");
-    hb_report_real(report, "seconds", seconds(t), "");
-    hb_report_real(report, "rows_per_second", rows_per_second(t), "");
-    hb_report_real(report, "loss", final_mean(t, HB_LOG_LOSS), "");
-    hb_report_real(report, "dsm", final_mean(t, HB_LOG_DSM), "");
-    hb_report_real(report, "constraint", final_mean(t, HB_LOG_CONSTRAINT), "");
-    hb_report_real(report, "residual", final_mean(t, HB_LOG_RESIDUAL), "");
+    hb_report_real(report, "seconds", train_seconds(t), "");
+    hb_report_real(report, "rows_per_second", train_rows_per_second(t), "");
+    hb_report_real(report, "loss", train_final_mean(t, HB_LOG_LOSS), "");
+    hb_report_real(report, "dsm", train_final_mean(t, HB_LOG_DSM), "");
+    hb_report_real(report, "constraint", train_final_mean(t, HB_LOG_CONSTRAINT), "");
+    hb_report_real(report, "residual", train_final_mean(t, HB_LOG_RESIDUAL), "");
     if (v->log) hb_report_text(report, "log", v->log, "");
     if (v->plot) hb_report_text(report, "plot", v->plot, "");
-    const hb_status status = hb_report_print(report, 1, stdout);
-    hb_report_destroy(report);
-    return status;
+    return hb_report_finish(report, 1);
 }
 
-static hb_status print_summary(training *t)
+static hb_status train_print(training *t)
 {
     const hb_train_values *v = t->v;
     hb_session_clear(t->session);
-    if (v->json) return print_json(t);
+    if (v->json) return train_print_json(t);
     if (hb_session_quiet(t->session)) return HB_OK;
     printf("data: %zu rows of %s in %d dimension%s", t->data.n, t->data.name, t->data.dim,
            t->data.dim == 1 ? "" : "s");
@@ -292,14 +283,15 @@ static hb_status print_summary(training *t)
     printf("training: %s, %s head, process %s, %zu parameters, seed %" PRIu64 "\n", t->info.method,
            HB_OPTION_NAME(hb_train, &t->settings, head),
            HB_OPTION_NAME(hb_train, &t->settings, process), t->info.parameters, v->settings.seed);
-    if (coordinates(t)) printf("process: %s; tau is its time t\n", coordinates(t));
+    if (train_coordinates(t)) printf("process: %s; tau is its time t\n", train_coordinates(t));
     printf("steps: %" PRIu64 " of %d rows in %.2f s, %s rows/s\n", t->info.steps, t->settings.batch,
-           seconds(t), hb_report_quantity(rows_per_second(t)).text);
-    printf("losses at the end: %.4g denoising", final_mean(t, HB_LOG_DSM));
+           train_seconds(t), hb_report_quantity(train_rows_per_second(t)).text);
+    printf("losses at the end: %.4g denoising", train_final_mean(t, HB_LOG_DSM));
     if (t->settings.loss != HB_LOSS_DSM) {
-        const double constraint = final_mean(t, HB_LOG_CONSTRAINT); /* below 0 by its noise alone */
+        const double constraint =
+            train_final_mean(t, HB_LOG_CONSTRAINT); /* below 0 by its noise alone */
         printf(" %c %.4g constraint (scaled residual %.4g)", constraint < 0 ? '-' : '+',
-               fabs(constraint), final_mean(t, HB_LOG_RESIDUAL));
+               fabs(constraint), train_final_mean(t, HB_LOG_RESIDUAL));
     }
     printf("\n%s: the model", v->path);
     if (v->log) printf("; %s: the log", v->log);
@@ -309,41 +301,42 @@ static hb_status print_summary(training *t)
 
 /* ---- the command ---- */
 
-/* In few dimensions the points of a residual are all that there are, and their number is no choice. */
-static hb_status check_nodes(const training *t)
+/* In few dimensions the points of a residual are all that there are, and their number is no
+ * choice. */
+static hb_status train_check_nodes(const training *t)
 {
     const int loss = t->v->settings.loss, most = loss == HB_LOSS_HB   ? 64
                                                  : loss == HB_LOSS_FP ? 3
                                                                       : 0;
     if (t->v->settings.nodes <= 0 || t->data.dim > most) return HB_OK;
-    return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
-                           "--nodes has no effect on --method %s in up to %d dimensions; the data "
-                           "have %d: leave it out, or give --anchors",
-                           hb_loss_names()[loss], most, t->data.dim);
+    return hb_session_refuse(t->session,
+                             "--nodes has no effect on --method %s in up to %d dimensions; the "
+                             "data have %d: leave it out, or give --anchors",
+                             hb_loss_names()[loss], most, t->data.dim);
 }
 
 static hb_status run_training(training *t)
 {
     const hb_train_values *v = t->v;
     hb_status status = hb_train_options_check(t->session, v);
-    if (status == HB_OK) status = name_files(t);
-    if (status == HB_OK) status = read_data(t);
-    if (status == HB_OK) status = check_nodes(t);
+    if (status == HB_OK) status = train_name_files(t);
+    if (status == HB_OK) status = train_read_data(t);
+    if (status == HB_OK) status = train_check_nodes(t);
     if (status == HB_OK && v->drift)
         status = hb_problem_of_drift(t->session, v->drift, v->noise, v->convention, &v->params,
                                      t->data.dim, &t->drift);
-    if (status == HB_OK) status = probe_files(t);
+    if (status == HB_OK) status = train_probe_files(t);
     hb_session_inputs_end(t->session);
     hb_train_options_settings(v, !t->data.set, t->data.image_height > 0, &t->settings);
-    if (status == HB_OK) status = train(t);
-    if (status == HB_ERROR_INTERRUPTED) return interrupted(t);
+    if (status == HB_OK) status = train_run(t);
+    if (status == HB_ERROR_INTERRUPTED) return train_interrupted(t);
     if (status == HB_OK) status = hb_model_save(hb_session_context(t->session), t->model, v->path);
     if (status == HB_OK) /* all ranks have read it before it is removed */
-        status = hb_context_settle(hb_session_context(t->session), read_log(t));
+        status = hb_context_settle(hb_session_context(t->session), train_read_log(t));
     if (status == HB_OK && !v->settings.checkpoint_every && !v->settings.resume)
         unlink(t->checkpoint);
-    if (status == HB_OK) status = draw(t);
-    return status == HB_OK ? print_summary(t) : status;
+    if (status == HB_OK) status = train_draw(t);
+    return status == HB_OK ? train_print(t) : status;
 }
 
 static hb_status run_train(hb_session *session, const void *values)
@@ -368,10 +361,10 @@ const hb_command hb_command_train = {
         "denoising score matching alone or with a constraint: the Fokker-Planck residual or the "
         "heat-ball residual. The model file has all that generate, evaluate and helmholtz need. "
         "The same data, options and kind of processor give bit-identical results on any number of "
-        "threads. An interrupted run writes a checkpoint, the name of the model with .ckpt at "
-        "its end. --resume continues from it; the result is bit-identical to a run without a stop.",
-    .example = "heatball train --data ring --method hb --epochs 20 --width 64 -o "
-               "ring.safetensors --plot ring.svg",
+        "threads. An interrupted run writes a checkpoint, the name of the model with .ckpt at its "
+        "end. --resume continues from it; the result is bit-identical to a run without a stop.",
+    .example = "heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors "
+               "--plot ring.svg",
     .options = hb_train_options,
     .size = sizeof(hb_train_values),
     .run = run_train};

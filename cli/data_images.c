@@ -2,11 +2,10 @@
  *
  *     list      name, whether the files are here, and where they are or belong
  *     fetch     the four files by npm, checked; fetch.c has the steps
- *     show      number, size, mean and deviation of the pixels, images of each class; --plot: a grid with a
- *               class in each row, or the first images when there are no labels
+ *     show      number, size, mean and standard deviation of the pixels, images of each class;
+ *               --plot: a grid with a class in each row, or the first images without labels
  * The training images of MNIST have mean 0.1307 and deviation 0.3081. */
-#include "data_images.h"
-#include "fetch.h"
+#include "command_data.h"
 #include "points.h"
 #include "rows.h"
 
@@ -24,7 +23,7 @@ const char *const hb_data_binarize_names[] = {"none", "threshold", "stochastic",
 const char *const hb_data_range_names[] = {"unit", "symmetric", NULL};
 const char *const hb_data_dtype_names[] = {"f64", "f32", NULL};
 
-static int is_named(const char *name)
+static int images_is_named(const char *name)
 {
     return hb_images_describe(name) != NULL;
 }
@@ -34,7 +33,7 @@ int hb_data_images_is(const char *name)
     struct stat info;
     for (const char *const *planar = hb_data_names(); *planar; planar++)
         if (!strcmp(*planar, name)) return 0;
-    return is_named(name) || strchr(name, '/') || stat(name, &info) == 0;
+    return images_is_named(name) || strchr(name, '/') || stat(name, &info) == 0;
 }
 
 /* ---- list and fetch ---- */
@@ -58,8 +57,8 @@ hb_status hb_data_images_list(hb_session *session, json_t *list)
     return HB_OK;
 }
 
-static hb_status print_fetched(hb_session *session, const hb_data_values *v, const char *directory,
-                               int fetched)
+static hb_status images_print_fetched(hb_session *session, const hb_data_values *v,
+                                      const char *directory, int fetched)
 {
     hb_session_clear(session);
     if (v->json)
@@ -78,7 +77,7 @@ hb_status hb_data_images_fetch(hb_session *session, const hb_data_values *v)
     char directory[HB_FETCH_PATH];
     int fetched;
     const hb_status status = hb_fetch_images(session, v->name, directory, &fetched);
-    if (status == HB_OK) return print_fetched(session, v, directory, fetched);
+    if (status == HB_OK) return images_print_fetched(session, v, directory, fetched);
     /* A wrong name is wrong input; all else, a missing npm too, is a run that failed. */
     const int kept = status == HB_ERROR_ARGUMENT || status == HB_ERROR_INTERRUPTED;
     return kept ? status : HB_ERROR_FILE;
@@ -86,17 +85,15 @@ hb_status hb_data_images_fetch(hb_session *session, const hb_data_values *v)
 
 /* ---- loading ---- */
 
-static hb_status check_part(hb_session *session, const hb_data_values *v)
+static hb_status images_check_part(hb_session *session, const hb_data_values *v)
 {
     struct stat info;
-    if (v->tau != 0 || v->process != 0)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--tau and --process are for planar sets; %.200s is a set of images",
-                               v->name);
-    if (v->part && !is_named(v->name) && stat(v->name, &info) == 0 && !S_ISDIR(info.st_mode))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--part is for a set or a directory of images; %.200s is one file",
-                               v->name);
+    HB_REFUSE_IF(session, v->tau != 0 || v->process != 0,
+                 "--tau and --process are for planar sets; %.200s is a set of images", v->name);
+    HB_REFUSE_IF(session,
+                 v->part && !images_is_named(v->name) && stat(v->name, &info) == 0 &&
+                     !S_ISDIR(info.st_mode),
+                 "--part is for a set or a directory of images; %.200s is one file", v->name);
     return HB_OK;
 }
 
@@ -110,7 +107,7 @@ hb_status hb_data_images_load(hb_session *session, const hb_data_values *v, hb_i
     settings.binarize = v->binarize;
     settings.seed = v->seed;
     if (v->range) settings.low = -1;
-    HB_TRY(check_part(session, v));
+    HB_TRY(images_check_part(session, v));
     return hb_images_load(hb_session_context(session), &settings,
                           v->part ? HB_PART_TEST : HB_PART_TRAIN, v->name, sizeof *out, out);
 }
@@ -122,7 +119,7 @@ typedef struct pixel_facts {
     size_t counts[256]; /* of each label */
 } pixel_facts;
 
-static void find_facts(const hb_images *images, pixel_facts *facts)
+static void images_find_facts(const hb_images *images, pixel_facts *facts)
 {
     const size_t n = images->count * (size_t)images->height * (size_t)images->width;
     double sum = 0, squares = 0;
@@ -138,7 +135,7 @@ static void find_facts(const hb_images *images, pixel_facts *facts)
 }
 
 /* The images of the grid: a class in each row when each has enough, else the first ones. */
-static void choose_images(const hb_images *images, const pixel_facts *facts, int *rows,
+static void images_choose(const hb_images *images, const pixel_facts *facts, int *rows,
                           int *columns, size_t *chosen)
 {
     size_t least = images->count;
@@ -158,14 +155,14 @@ static void choose_images(const hb_images *images, const pixel_facts *facts, int
     }
 }
 
-static hb_status plot_grid(hb_session *session, const hb_data_values *v, const hb_images *images,
-                           const pixel_facts *facts)
+static hb_status images_plot_grid(hb_session *session, const hb_data_values *v,
+                                  const hb_images *images, const pixel_facts *facts)
 {
     const size_t size = (size_t)images->height * (size_t)images->width;
     const double range = images->high - images->low;
     size_t chosen[MOST_CLASSES * GRID_COLUMNS] = {0};
     int rows, columns;
-    choose_images(images, facts, &rows, &columns, chosen);
+    images_choose(images, facts, &rows, &columns, chosen);
     const size_t n = (size_t)rows * (size_t)columns;
     double *pixels = malloc(n * size * sizeof *pixels); // (n, size)
     if (!pixels) return HB_ERROR_MEMORY;
@@ -177,8 +174,8 @@ static hb_status plot_grid(hb_session *session, const hb_data_values *v, const h
     return status;
 }
 
-static hb_status show_json(const hb_data_values *v, const hb_images *images,
-                           const pixel_facts *facts)
+static hb_status images_show_json(const hb_data_values *v, const hb_images *images,
+                                  const pixel_facts *facts)
 {
     json_t *counts = json_array();
     for (int k = 0; k < images->classes; k++)
@@ -192,14 +189,14 @@ static hb_status show_json(const hb_data_values *v, const hb_images *images,
     return hb_rows_print_json(object, stdout);
 }
 
-static hb_status print_facts(hb_session *session, const hb_data_values *v, const hb_images *images,
-                             const pixel_facts *facts)
+static hb_status images_print_facts(hb_session *session, const hb_data_values *v,
+                                    const hb_images *images, const pixel_facts *facts)
 {
     hb_session_clear(session);
-    if (v->json) return show_json(v, images, facts);
-    printf("%s%s%s: %zu images of %d by %d pixels\n", v->name, is_named(v->name) ? ", " : "",
-           is_named(v->name) ? hb_data_part_names[v->part] : "", images->count, images->height,
-           images->width);
+    if (v->json) return images_show_json(v, images, facts);
+    printf("%s%s%s: %zu images of %d by %d pixels\n", v->name, images_is_named(v->name) ? ", " : "",
+           images_is_named(v->name) ? hb_data_part_names[v->part] : "", images->count,
+           images->height, images->width);
     printf("pixels from %g to %g: mean %.6g, standard deviation %.6g\n", images->low, images->high,
            facts->mean, facts->deviation);
     if (images->classes == 0) printf("no labels\n");
@@ -213,14 +210,13 @@ hb_status hb_data_images_show(hb_session *session, const hb_data_values *v)
 {
     hb_images images = {0};
     pixel_facts facts;
-    if (v->plot && !hb_points_has_extension(v->plot, ".png"))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--plot is %.200s; for images the name must end in .png", v->plot);
+    HB_REFUSE_IF(session, v->plot && !hb_points_has_extension(v->plot, ".png"),
+                 "--plot is %.200s; for images the name must end in .png", v->plot);
     hb_status status = hb_data_images_load(session, v, &images);
     if (status != HB_OK) return status;
-    find_facts(&images, &facts);
-    if (v->plot) status = plot_grid(session, v, &images, &facts);
-    if (status == HB_OK) status = print_facts(session, v, &images, &facts);
+    images_find_facts(&images, &facts);
+    if (v->plot) status = images_plot_grid(session, v, &images, &facts);
+    if (status == HB_OK) status = images_print_facts(session, v, &images, &facts);
     hb_images_destroy(hb_session_context(session), &images);
     return status;
 }

@@ -1,14 +1,12 @@
 /* What a model is worth, measured.
  *
- * At each tau, in the model's coordinates: the error of its score by region (hb_judge_score; needs the
- * exact score), its curl mass and its parabolic residual over points of the law at tau. With R_i the
- * residual at point i and s_i its own error,
- *     residual^2 = mean(R_i^2 - s_i^2),   error by the spread over points, sd(R_i^2 - s_i^2)/(2 residual sqrt n)
+ * At each tau, in the model's coordinates: the error of its score by region (hb_judge_score; needs
+ * the exact score), its curl mass and its parabolic residual over points of the distribution at
+ * tau. With R_i the residual at point i and s_i its own error,
+ *     residual^2 = mean(R_i^2 - s_i^2),   error sd(R_i^2 - s_i^2)/(2 residual sqrt n)
  * since a squared estimate is too large by its variance. A model that solves the equation has 0; so
  * has one whose network gives 0, because the Gaussian reference is a solution. */
-#include "evaluate_measure.h"
-#include "evaluate_points.h"
-#include "evaluate_samples.h"
+#include "command_evaluate.h"
 
 #include <heatball/estimate.h>
 #include <math.h>
@@ -25,38 +23,22 @@ enum {
     PROBES = 16
 };
 
-/* ---- curl ---- */
-
-static hb_status measure_curl(hb_evaluate_frame *f, size_t n, const double *z, double tau,
-                              double *curl, double *curl_se)
-{
-    const int probes = f->info.dim <= FULL_DIM ? 0 : PROBES;
-    return hb_judge_curl(f->context, f->info.dim, probes, f->plan->seed, n, z, tau,
-                         hb_evaluate_frame_score, f, curl, curl_se);
-}
-
 /* ---- residual ---- */
 
-/* Of n values with their own errors. */
-static void root_mean_square(size_t n, const double *R, const double *se, double *out,
-                             double *out_se)
+/* Of n values with their own errors; R becomes R^2 - se^2. */
+static void residual_mean_square(size_t n, double *R, const double *se, double *out, double *out_se)
 {
-    double sum = 0, squares = 0;
-    for (size_t i = 0; i < n; i++) sum += R[i] * R[i] - se[i] * se[i];
-    const double mean = sum / (double)n;
-    for (size_t i = 0; i < n; i++) {
-        const double away = R[i] * R[i] - se[i] * se[i] - mean;
-        squares += away * away;
-    }
-    const double error = sqrt(squares / ((double)n * ((double)n - 1)));
+    double mean, error;
+    for (size_t i = 0; i < n; i++) R[i] = R[i] * R[i] - se[i] * se[i];
+    hb_evaluate_mean(n, R, &mean, &error);
     *out = mean > 0 ? sqrt(mean) : 0;
     *out_se = mean > 0 ? error / (2 * *out) : sqrt(error);
 }
 
 /* One radius at one tau: hb_mean_residual over n points. work (4, n). */
-static hb_status measure_radius(hb_evaluate_frame *f, const hb_problem *problem,
-                                const hb_field *field, size_t n, const double *z, double *work,
-                                hb_evaluate_residual *out)
+static hb_status residual_measure_radius(hb_evaluate_frame *f, const hb_problem *problem,
+                                         const hb_field *field, size_t n, const double *z,
+                                         double *work, hb_evaluate_residual *out)
 {
     hb_mean_settings settings;
     hb_mean_settings_default(sizeof settings, &settings);
@@ -69,13 +51,13 @@ static hb_status measure_radius(hb_evaluate_frame *f, const hb_problem *problem,
     HB_TRY(hb_mean_residual(
         f->context, problem, field, &settings, n, 1, z, out->tau, &out->radius,
         &(hb_residual_values){sizeof(hb_residual_values), part[0], part[1], part[2], part[3]}));
-    root_mean_square(n, part[0], part[1], &out->residual, &out->residual_se);
-    root_mean_square(n, part[2], part[3], &out->scaled, &out->scaled_se);
+    residual_mean_square(n, part[0], part[1], &out->residual, &out->residual_se);
+    residual_mean_square(n, part[2], part[3], &out->scaled, &out->scaled_se);
     return HB_OK;
 }
 
 /* The process of the model as a problem: dz = F dtau + sqrt(2) dW. */
-static hb_status create_process(const hb_evaluate_frame *f, hb_problem **out)
+static hb_status residual_process(const hb_evaluate_frame *f, hb_problem **out)
 {
     hb_problem_settings settings;
     hb_problem_settings_default(sizeof settings, &settings);
@@ -85,32 +67,32 @@ static hb_status create_process(const hb_evaluate_frame *f, hb_problem **out)
     return hb_problem_create(f->context, &settings, out);
 }
 
-static hb_status measure_residuals(hb_evaluate_frame *f, const hb_problem *problem, size_t n,
-                                   const double *z, size_t n_radii, hb_evaluate_residual *out)
+static hb_status residual_measure(hb_evaluate_frame *f, const hb_problem *problem, size_t n,
+                                  const double *z, size_t n_radii, hb_evaluate_residual *out)
 {
     hb_field field;
     double *work = malloc(4 * n * sizeof *work); // (4, n)
     if (!work) return HB_ERROR_MEMORY;
     hb_status status = hb_model_field(f->context, f->plan->model, &field);
     for (size_t k = 0; status == HB_OK && k < n_radii; k++)
-        status = measure_radius(f, problem, &field, n, z, work, &out[k]);
+        status = residual_measure_radius(f, problem, &field, n, z, work, &out[k]);
     free(work);
     return status;
 }
 
 /* ---- all of a tau ---- */
 
-static void plan_radii(const hb_evaluate_frame *f, double tau, hb_evaluate_residual *out)
+static void residual_radii(const hb_evaluate_frame *f, double tau, hb_evaluate_residual *out)
 {
     const hb_evaluate_plan *p = f->plan;
     const size_t n = p->n_radii ? p->n_radii : 1;
-    const double own = sqrt(4 * M_PI * p->share * fmax(tau - f->info.tau_min, 0));
+    const double own = sqrt(4 * M_PI * p->fraction * fmax(tau - f->info.tau_min, 0));
     for (size_t k = 0; k < n; k++)
         out[k] = (hb_evaluate_residual){tau, p->n_radii ? p->radii[k] : own, NAN, NAN, NAN, NAN};
 }
 
-static hb_status measure_tau(hb_evaluate_frame *f, const hb_problem *problem, size_t i, double *z,
-                             hb_evaluation *out)
+static hb_status evaluation_measure_tau(hb_evaluate_frame *f, const hb_problem *problem, size_t i,
+                                        double *z, hb_evaluation *out)
 {
     const hb_evaluate_plan *p = f->plan;
     const size_t n_radii = p->n_radii ? p->n_radii : 1;
@@ -119,7 +101,7 @@ static hb_status measure_tau(hb_evaluate_frame *f, const hb_problem *problem, si
     hb_status status = HB_OK;
     out->score[i] = (hb_score_error){tau, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     out->curl[i] = out->curl_se[i] = NAN;
-    plan_radii(f, tau, &out->residual[i * n_radii]);
+    residual_radii(f, tau, &out->residual[i * n_radii]);
     if (!out->no_score)
         status = hb_judge_score(f->context, f->truth, (hb_process)f->info.process, p->seed,
                                 (size_t)p->draws, tau, hb_evaluate_frame_score, f,
@@ -127,13 +109,15 @@ static hb_status measure_tau(hb_evaluate_frame *f, const hb_problem *problem, si
     if (status != HB_OK || out->no_points) return status;
     status = hb_evaluate_frame_points(f, tau, i, POINTS, z);
     if (status == HB_OK && f->info.dim > 1)
-        status = measure_curl(f, POINTS, z, tau, &out->curl[i], &out->curl_se[i]);
+        status = hb_judge_curl(f->context, f->info.dim, f->info.dim <= FULL_DIM ? 0 : PROBES,
+                               p->seed, POINTS, z, tau, hb_evaluate_frame_score, f, &out->curl[i],
+                               &out->curl_se[i]);
     if (status == HB_OK && !out->no_residual)
-        status = measure_residuals(f, problem, few, z, n_radii, &out->residual[i * n_radii]);
+        status = residual_measure(f, problem, few, z, n_radii, &out->residual[i * n_radii]);
     return status;
 }
 
-static void find_reasons(const hb_evaluate_frame *f, hb_evaluation *out)
+static void evaluation_reasons(const hb_evaluate_frame *f, hb_evaluation *out)
 {
     const hb_train_data *data = f->plan->data;
     if (!data->set) out->no_score = "the exact score of rows of a file is not known";
@@ -147,7 +131,7 @@ static void find_reasons(const hb_evaluate_frame *f, hb_evaluation *out)
         out->no_residual = "the residual under a drift is not measured";
 }
 
-static hb_status allocate(const hb_evaluate_plan *plan, hb_evaluation *out)
+static hb_status evaluation_allocate(const hb_evaluate_plan *plan, hb_evaluation *out)
 {
     const size_t n = plan->n_tau, radii = plan->n_radii ? plan->n_radii : 1;
     out->score = calloc(n, sizeof *out->score);
@@ -164,16 +148,16 @@ hb_status hb_evaluate(hb_session *session, const hb_evaluate_plan *plan, hb_eval
     double *z = NULL;
     *out = (hb_evaluation){0};
     hb_status status = hb_evaluate_frame_create(session, plan, &frame);
-    if (status == HB_OK) status = allocate(plan, out);
+    if (status == HB_OK) status = evaluation_allocate(plan, out);
     if (status == HB_OK) {
-        find_reasons(&frame, out);
+        evaluation_reasons(&frame, out);
         z = malloc(POINTS * (size_t)frame.info.dim * sizeof *z); // (POINTS, dim)
         status = z ? HB_OK : HB_ERROR_MEMORY;
     }
-    if (status == HB_OK && !out->no_residual) status = create_process(&frame, &problem);
+    if (status == HB_OK && !out->no_residual) status = residual_process(&frame, &problem);
     for (size_t i = 0; status == HB_OK && i < plan->n_tau; i++)
-        status = measure_tau(&frame, problem, i, z, out);
-    if (status == HB_OK) status = hb_evaluate_samples(session, &frame, out);
+        status = evaluation_measure_tau(&frame, problem, i, z, out);
+    if (status == HB_OK) status = hb_evaluate_samples(&frame, out);
     free(z);
     hb_problem_destroy(problem);
     hb_evaluate_frame_destroy(&frame);

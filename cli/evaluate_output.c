@@ -1,10 +1,10 @@
 /* An evaluation as a table with a few lines below, or as JSON.
  *
  * One number for the curl and one for the residual stand for all tau: with k of them
- *     curl = mean curl_i,  error sqrt(sum se_i^2)/k;    residual^2 = mean R_i^2 (its own radius, or the first)
- * Points at different tau are independent, so the errors add in squares; the error of R^2 is 2 R se, or
- * se^2 where R is 0 (evaluate_measure.c). */
-#include "evaluate_output.h"
+ *     curl = mean curl_i,  error sqrt(sum se_i^2)/k;  residual^2 = mean R_i^2 (own or first radius)
+ * Points at different tau are independent, so the errors add in squares; the error of R^2 is 2 R
+ * se, or se^2 where R is 0 (evaluate_measure.c). */
+#include "command_evaluate.h"
 #include "rows.h"
 
 #include <inttypes.h>
@@ -47,59 +47,51 @@ static whole residual_of(const hb_evaluate_plan *plan, const hb_evaluation *e)
 
 /* ---- the table ---- */
 
-/* One number of each tau, each (n_tau). */
-typedef struct columns {
-    double *tau, *mse, *mse_se, *low, *low_se, *high, *high_se, *grid, *residual, *residual_se;
-} columns;
-
-enum { N_COLUMNS = sizeof(columns) / sizeof(double *) };
-
-static hb_status fill(const hb_evaluate_plan *plan, const hb_evaluation *e, columns *c)
-{
-    const size_t n = plan->n_tau, radii = radii_of(plan);
-    double *all = malloc(N_COLUMNS * n * sizeof *all), **column = &c->tau;
-    if (!all) return HB_ERROR_MEMORY;
-    for (size_t k = 0; k < N_COLUMNS; k++) column[k] = all + k * n;
-    for (size_t i = 0; i < n; i++) {
-        const hb_score_error *s = &e->score[i];
-        const hb_evaluate_residual *r = &e->residual[i * radii];
-        const double row[N_COLUMNS] = {s->tau,  s->all,     s->all_se, s->low,      s->low_se,
-                                       s->high, s->high_se, s->grid,   r->residual, r->residual_se};
-        for (size_t k = 0; k < N_COLUMNS; k++) column[k][i] = row[k];
-    }
-    return HB_OK;
-}
-
-/* A quantity of the table: its values and errors (n_tau), and why it is missing. */
+/* A quantity of the table: its values and errors at each tau, and why it is missing. */
 typedef struct quantity {
     const char *name;
     const double *value, *se; /* se NULL: none */
+    size_t stride;            /* from a tau to the next */
     const char *missing;
 } quantity;
 
 enum { QUANTITIES = 6, JSON_COLUMNS = 2 * QUANTITIES, CELL = 40 };
+enum { SCORE = sizeof(hb_score_error) / sizeof(double) };
 
-static void quantities_of(const hb_evaluation *e, const columns *c, quantity out[QUANTITIES])
+static hb_rows_column tau_column(const hb_evaluation *e)
 {
-    const quantity all[QUANTITIES] = {{"mse", c->mse, c->mse_se, e->no_score},
-                                      {"mse_low", c->low, c->low_se, e->no_score},
-                                      {"mse_high", c->high, c->high_se, e->no_score},
-                                      {"mse_grid", c->grid, NULL, e->no_score},
-                                      {"curl", e->curl, e->curl_se, e->no_points},
-                                      {"residual", c->residual, c->residual_se, e->no_residual}};
+    return (hb_rows_column){.name = "tau", .values = &e->score->tau, .stride = SCORE};
+}
+
+static void quantities_of(const hb_evaluate_plan *plan, const hb_evaluation *e,
+                          quantity out[QUANTITIES])
+{
+    const hb_score_error *s = e->score;
+    const hb_evaluate_residual *r = e->residual;
+    const size_t step = radii_of(plan) * sizeof *r / sizeof(double);
+    const quantity all[QUANTITIES] = {
+        {"mse", &s->all, &s->all_se, SCORE, e->no_score},
+        {"mse_low", &s->low, &s->low_se, SCORE, e->no_score},
+        {"mse_high", &s->high, &s->high_se, SCORE, e->no_score},
+        {"mse_grid", &s->grid, NULL, SCORE, e->no_score},
+        {"curl", e->curl, e->curl_se, 1, e->no_points},
+        {"residual", &r->residual, &r->residual_se, step, e->no_residual}};
     for (int k = 0; k < QUANTITIES; k++) out[k] = all[k];
 }
 
 /* All columns, as numbers. */
-static json_t *tau_list(const hb_evaluate_plan *plan, const hb_evaluation *e, const columns *c)
+static json_t *tau_list(const hb_evaluate_plan *plan, const hb_evaluation *e)
 {
     quantity q[QUANTITIES];
-    hb_rows_column column[JSON_COLUMNS] = {{"tau", NULL, 0, c->tau, NULL}};
+    hb_rows_column column[JSON_COLUMNS] = {tau_column(e)};
     int n = 1;
-    quantities_of(e, c, q);
+    quantities_of(plan, e, q);
     for (int k = 0; k < QUANTITIES; k++) {
-        column[n++] = (hb_rows_column){q[k].name, NULL, 0, q[k].value, NULL};
-        if (q[k].se) column[n++] = (hb_rows_column){q[k].name, "_se", 0, q[k].se, NULL};
+        column[n++] =
+            (hb_rows_column){.name = q[k].name, .values = q[k].value, .stride = q[k].stride};
+        if (q[k].se)
+            column[n++] = (hb_rows_column){
+                .name = q[k].name, .suffix = "_se", .values = q[k].se, .stride = q[k].stride};
     }
     const hb_rows rows = {plan->n_tau, n, column};
     return hb_rows_json(&rows);
@@ -107,25 +99,26 @@ static json_t *tau_list(const hb_evaluate_plan *plan, const hb_evaluation *e, co
 
 static void print_cell(const quantity *q, size_t i, char *out)
 {
-    if (isnan(q->value[i]))
+    const double value = q->value[i * q->stride];
+    if (isnan(value))
         snprintf(out, CELL, "-");
     else if (q->se)
-        snprintf(out, CELL, "%.3g +- %.1g", q->value[i], q->se[i]);
+        snprintf(out, CELL, "%.3g +- %.1g", value, q->se[i * q->stride]);
     else
-        snprintf(out, CELL, "%.3g", q->value[i]);
+        snprintf(out, CELL, "%.3g", value);
 }
 
 /* The columns that were measured, as value +- error. */
-static hb_status print_table(const hb_evaluate_plan *plan, const hb_evaluation *e, const columns *c)
+static hb_status print_table(const hb_evaluate_plan *plan, const hb_evaluation *e)
 {
     const size_t n = plan->n_tau;
     quantity q[QUANTITIES];
-    hb_rows_column column[1 + QUANTITIES] = {{"tau", NULL, 0, c->tau, NULL}};
+    hb_rows_column column[1 + QUANTITIES] = {tau_column(e)};
     int used = 1;
     const char **texts = malloc(QUANTITIES * n * (sizeof *texts + CELL)); // (QUANTITIES, n)
     if (!texts) return HB_ERROR_MEMORY;
     char *cell = (char *)(texts + QUANTITIES * n);
-    quantities_of(e, c, q);
+    quantities_of(plan, e, q);
     for (size_t k = 0; k < QUANTITIES; k++) {
         if (q[k].missing) continue;
         for (size_t i = 0; i < n; i++, cell += CELL) {
@@ -142,19 +135,9 @@ static hb_status print_table(const hb_evaluate_plan *plan, const hb_evaluation *
 
 /* ---- JSON ---- */
 
-static void put(json_t *object, const char *key, double value)
+static void put_text(json_t *object, const char *key, const char *text)
 {
-    json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
-}
-
-static void put_count(json_t *object, const char *key, size_t value)
-{
-    json_object_set_new(object, key, json_integer((json_int_t)value));
-}
-
-static void put_reason(json_t *object, const char *key, const char *reason)
-{
-    if (reason) json_object_set_new(object, key, json_string(reason));
+    if (text) json_object_set_new(object, key, json_string(text));
 }
 
 static json_t *residual_list(const hb_evaluate_plan *plan, const hb_evaluation *e)
@@ -163,12 +146,12 @@ static json_t *residual_list(const hb_evaluate_plan *plan, const hb_evaluation *
     for (size_t i = 0; !e->no_residual && i < plan->n_tau * radii_of(plan); i++) {
         const hb_evaluate_residual *r = &e->residual[i];
         json_t *row = json_object();
-        put(row, "tau", r->tau);
-        put(row, "radius", r->radius);
-        put(row, "residual", r->residual);
-        put(row, "residual_se", r->residual_se);
-        put(row, "scaled", r->scaled);
-        put(row, "scaled_se", r->scaled_se);
+        hb_rows_put(row, "tau", r->tau);
+        hb_rows_put(row, "radius", r->radius);
+        hb_rows_put(row, "residual", r->residual);
+        hb_rows_put(row, "residual_se", r->residual_se);
+        hb_rows_put(row, "scaled", r->scaled);
+        hb_rows_put(row, "scaled_se", r->scaled_se);
         json_array_append_new(list, row);
     }
     return list;
@@ -186,21 +169,21 @@ static json_t *name_list(const hb_model *model, int dim)
 static void put_samples(json_t *object, int dim, const hb_evaluation *e)
 {
     const int some = !e->no_mmd;
-    put(object, "mmd", some ? e->mmd.mmd : NAN);
-    put(object, "mmd_floor", some ? e->floor.mmd : NAN);
-    put(object, "mmd2", some ? e->mmd.mmd2 : NAN);
-    put(object, "mmd2_se", some ? e->mmd.mmd2_se : NAN);
-    put(object, "mmd2_floor", some ? e->floor.mmd2 : NAN);
-    put(object, "mmd2_floor_se", some ? e->floor.mmd2_se : NAN);
-    put(object, "bandwidth", some ? e->mmd.bandwidth : NAN);
+    hb_rows_put(object, "mmd", some ? e->mmd.mmd : NAN);
+    hb_rows_put(object, "mmd_floor", some ? e->floor.mmd : NAN);
+    hb_rows_put(object, "mmd2", some ? e->mmd.mmd2 : NAN);
+    hb_rows_put(object, "mmd2_se", some ? e->mmd.mmd2_se : NAN);
+    hb_rows_put(object, "mmd2_floor", some ? e->floor.mmd2 : NAN);
+    hb_rows_put(object, "mmd2_floor_se", some ? e->floor.mmd2_se : NAN);
+    hb_rows_put(object, "bandwidth", some ? e->mmd.bandwidth : NAN);
     json_t *distances = json_array();
     for (int j = 0; e->kolmogorov && j < dim; j++)
         json_array_append_new(distances, json_real(e->kolmogorov[j]));
     json_object_set_new(object, "kolmogorov", distances);
-    put(object, "kolmogorov_floor", e->kolmogorov ? e->kolmogorov_floor : NAN);
-    put_count(object, "generated", e->generated);
-    put_count(object, "real", e->real);
-    put_reason(object, "mmd_reason", e->no_mmd);
+    hb_rows_put(object, "kolmogorov_floor", e->kolmogorov ? e->kolmogorov_floor : NAN);
+    hb_rows_put_count(object, "generated", e->generated);
+    hb_rows_put_count(object, "real", e->real);
+    put_text(object, "mmd_reason", e->no_mmd);
     json_t *counts = json_array();
     for (int k = 0; k < e->modes; k++)
         json_array_append_new(counts, json_integer((json_int_t)e->counts[k]));
@@ -209,46 +192,42 @@ static void put_samples(json_t *object, int dim, const hb_evaluation *e)
     json_object_set_new(object, "mode_counts", counts);
     json_object_set_new(object, "outliers",
                         e->modes ? json_integer((json_int_t)e->outliers) : json_null());
-    put_reason(object, "modes_reason", e->no_modes);
-    put(object, "nll", e->nll);
-    put(object, "nll_se", e->nll_se);
-    put(object, "nll_bits", e->nll / M_LN2);
-    put(object, "nll_exact", e->nll_exact);
-    put_count(object, "nll_rows", e->nll_rows);
-    put_reason(object, "nll_reason", e->no_nll);
+    put_text(object, "modes_reason", e->no_modes);
+    hb_rows_put(object, "nll", e->nll);
+    hb_rows_put(object, "nll_se", e->nll_se);
+    hb_rows_put(object, "nll_bits", e->nll / M_LN2);
+    hb_rows_put(object, "nll_exact", e->nll_exact);
+    hb_rows_put_count(object, "nll_rows", e->nll_rows);
+    put_text(object, "nll_reason", e->no_nll);
 }
 
 static json_t *json_of(const char *model, const char *plot, const hb_evaluate_plan *plan,
-                       const hb_evaluation *e, const columns *c)
+                       const hb_evaluation *e)
 {
     const whole curl = curl_of(plan, e), residual = residual_of(plan, e);
     json_t *object = json_object();
-    json_object_set_new(object, "model", json_string(model));
-    json_object_set_new(object, "data", json_string(plan->data->name));
+    put_text(object, "model", model);
+    put_text(object, "data", plan->data->name);
     hb_model_info info;
     hb_model_info_get(plan->model, sizeof info, &info);
-    json_object_set_new(object, "method", json_string(info.method));
-    put_count(object, "dim", (size_t)info.dim);
-    put(object, "scale", info.scale);
-    put_count(object, "held_out", plan->data->held);
-    put_reason(object, "held_out_reason", plan->data->why);
-    char seed[24];
-    snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
-    json_object_set_new(object, "seed",
-                        plan->seed > INT64_MAX ? json_string(seed)
-                                               : json_integer((json_int_t)plan->seed));
-    json_object_set_new(object, "tau", tau_list(plan, e, c));
-    put_reason(object, "mse_reason", e->no_score);
-    put(object, "curl", curl.value);
-    put(object, "curl_se", curl.se);
-    put_reason(object, "curl_reason", e->no_points);
-    put(object, "residual", residual.value);
-    put(object, "residual_se", residual.se);
-    put_reason(object, "residual_reason", e->no_residual);
+    put_text(object, "method", info.method);
+    hb_rows_put_count(object, "dim", (size_t)info.dim);
+    hb_rows_put(object, "scale", info.scale);
+    hb_rows_put_count(object, "held_out", plan->data->held);
+    put_text(object, "held_out_reason", plan->data->why);
+    hb_rows_put_seed(object, plan->seed);
+    json_object_set_new(object, "tau", tau_list(plan, e));
+    put_text(object, "mse_reason", e->no_score);
+    hb_rows_put(object, "curl", curl.value);
+    hb_rows_put(object, "curl_se", curl.se);
+    put_text(object, "curl_reason", e->no_points);
+    hb_rows_put(object, "residual", residual.value);
+    hb_rows_put(object, "residual_se", residual.se);
+    put_text(object, "residual_reason", e->no_residual);
     json_object_set_new(object, "residuals", residual_list(plan, e));
     json_object_set_new(object, "columns", name_list(plan->model, info.dim));
     put_samples(object, info.dim, e);
-    put_reason(object, "plot", plot);
+    put_text(object, "plot", plot);
     return object;
 }
 
@@ -328,7 +307,7 @@ static void print_samples(const hb_model *model, int dim, const hb_evaluation *e
 }
 
 static hb_status print_text(hb_session *session, const char *model, const char *plot,
-                            const hb_evaluate_plan *plan, const hb_evaluation *e, const columns *c)
+                            const hb_evaluate_plan *plan, const hb_evaluation *e)
 {
     hb_model_info info;
     hb_model_info_get(plan->model, sizeof info, &info);
@@ -338,7 +317,7 @@ static hb_status print_text(hb_session *session, const char *model, const char *
         if (e->no_score) printf("# no error of the score: %s\n", e->no_score);
         if (e->no_residual) printf("# no residual: %s\n", e->no_residual);
     }
-    const hb_status status = print_table(plan, e, c);
+    const hb_status status = print_table(plan, e);
     print_radii(plan, e);
     if (plan->data->why)
         printf("rows: %zu of %zu held out: %s\n", plan->data->held,
@@ -351,11 +330,7 @@ static hb_status print_text(hb_session *session, const char *model, const char *
 hb_status hb_evaluate_print(hb_session *session, const char *model, const char *plot,
                             const hb_evaluate_plan *plan, const hb_evaluation *e, int json)
 {
-    columns c;
-    HB_TRY(fill(plan, e, &c));
     hb_session_clear(session);
-    hb_status status = json ? hb_rows_print_json(json_of(model, plot, plan, e, &c), stdout)
-                            : print_text(session, model, plot, plan, e, &c);
-    free(c.tau);
-    return status;
+    if (json) return hb_rows_print_json(json_of(model, plot, plan, e), stdout);
+    return print_text(session, model, plot, plan, e);
 }

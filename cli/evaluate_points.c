@@ -1,12 +1,13 @@
 /* The coordinates in which a model is judged.
  *
- * A model's tau is that of z = (x - shift)/scale, so scores, curls and residuals at a tau are those of z:
- *     s_z = scale s_x,       a component N(m, C) of x is N((m - shift)/scale, C_jk/(scale_j scale_k)) of z.
+ * A model's tau is that of z = (x - shift)/scale, so scores, curls and residuals at a tau are
+ * those of z:
+ *     s_z = scale s_x,  a component N(m, C) of x is N((m - shift)/scale, C_jk/(scale_j scale_k)).
  * Models of named sets are not standardised by default; then z = x, to the bit. Points at tau:
- *     a named set   exact draws of its law at tau
- *     a file        a z_0 + sqrt(b) noise with held-out rows z_0; OU: a = e^-tau, b = 1 - a^2; VE: 1, 2 tau
- *     a drift       the model's own reverse process, stopped at tau; such a model is judged in x itself */
-#include "evaluate_points.h"
+ *     a named set   exact draws of its distribution at tau
+ *     a file        a z_0 + sqrt(b) noise, z_0 held out; OU: a = e^-tau, b = 1 - a^2; VE: 1, 2 tau
+ *     a drift       the model's own reverse process, stopped at tau, in x itself */
+#include "command_evaluate.h"
 
 #include <heatball/generate.h>
 #include <heatball/random.h>
@@ -18,7 +19,7 @@
 static const uint64_t FRESH = UINT64_C(1) << 40, PART = UINT64_C(1) << 32;
 enum { NOISE_STREAM = 0x706f696e, DRIFT_STEPS = 200, MOST_STEPS = 100000, BATCH = 4096 };
 static const double LAST_TAU =
-    0.99; /* share of tau_max at which points of a drift are drawn at most */
+    0.99; /* fraction of tau_max at which points of a drift are drawn at most */
 
 static int is_plain(const hb_evaluate_frame *f)
 {
@@ -46,7 +47,8 @@ static hb_status carry_set(hb_evaluate_frame *f, const hb_mixture *set)
     return status;
 }
 
-/* A model of a drift may be one that the library cannot run backward: then it says so of no sample. */
+/* A model of a drift may be one that the library cannot run backward: then it says so of no
+ * sample. */
 static const char *why_no_samples(const hb_evaluate_frame *f)
 {
     hb_generate_settings settings;

@@ -1,12 +1,13 @@
 /* A model's samples beside real ones, and its likelihood of rows that it has not seen.
  *
- *     mmd     generated rows against real ones;   floor: as many other real rows against the same ones
+ *     mmd     generated rows against real ones; floor: as many other real rows against the same
  *     kolmogorov  distance of generated and real rows in each column, in which units do not matter
  *     nll     -(1/dim) E ln p(x), p the density that the probability-flow ODE gives at tau_min;
  *             nll_exact: the same of the set's own density at tau_min
- * Real rows are fresh draws of a named set; of a file the held-out rows, and for the floor rows of the
- * training; where those are fewer than half of the held-out ones, these in two halves. A model that is exact has mmd = floor up to chance and nll = nll_exact. */
-#include "evaluate_samples.h"
+ * Real rows are fresh draws of a named set; of a file the held-out rows, and for the floor rows
+ * of the training; where those are fewer than half of the held-out ones, these in two halves. A
+ * model that is exact has mmd = floor up to chance and nll = nll_exact. */
+#include "command_evaluate.h"
 
 #include <heatball/generate.h>
 #include <math.h>
@@ -56,16 +57,13 @@ static hb_status compare(hb_evaluate_frame *f, const comparison *c, hb_evaluatio
     hb_generate_settings settings;
     hb_generate_settings_default(sizeof settings, &settings);
     settings.seed = f->plan->seed;
-    hb_status status = hb_evaluate_frame_generate(f, &settings, 0, c->generated, c->x);
-    if (status == HB_OK)
-        status = hb_judge_mmd(f->context, f->info.dim, 0, c->generated, c->real, c->x, c->y,
-                              sizeof out->mmd, &out->mmd);
-    if (status == HB_OK)
-        status = hb_judge_mmd(f->context, f->info.dim, 0, c->generated, c->real, c->other, c->y,
-                              sizeof out->floor, &out->floor);
+    HB_TRY(hb_evaluate_frame_generate(f, &settings, 0, c->generated, c->x));
+    HB_TRY(hb_judge_mmd(f->context, f->info.dim, 0, c->generated, c->real, c->x, c->y,
+                        sizeof out->mmd, &out->mmd));
+    HB_TRY(hb_judge_mmd(f->context, f->info.dim, 0, c->generated, c->real, c->other, c->y,
+                        sizeof out->floor, &out->floor));
     out->generated = c->generated;
     out->real = c->real;
-    if (status != HB_OK) return status;
     out->kolmogorov = malloc((size_t)f->info.dim * sizeof *out->kolmogorov);
     if (!out->kolmogorov) return HB_ERROR_MEMORY;
     return hb_judge_kolmogorov(f->context, f->info.dim, c->generated, c->real, c->x, c->y,
@@ -86,7 +84,7 @@ static hb_status count_modes(hb_evaluate_frame *f, const comparison *c, hb_evalu
                           &out->found);
 }
 
-static void mean_and_error(size_t n, const double *value, double *mean, double *error)
+void hb_evaluate_mean(size_t n, const double *value, double *mean, double *error)
 {
     double sum = 0, squares = 0;
     for (size_t i = 0; i < n; i++) sum += value[i];
@@ -105,7 +103,7 @@ static hb_status exact_nll(hb_evaluate_frame *f, size_t n, const double *x, doub
     hb_model_standardise(f->plan->model, n, x, z);
     const hb_status status = hb_mixture_score(f->context, f->truth, (hb_process)f->info.process, n,
                                               z, f->info.tau_min, log_density, NULL);
-    mean_and_error(n, log_density, out, &error);
+    hb_evaluate_mean(n, log_density, out, &error);
     *out = -*out / (double)d + log(f->info.scale);
     free(z);
     return status;
@@ -125,7 +123,7 @@ static hb_status measure_likelihood(hb_evaluate_frame *f, const comparison *c, h
         status = hb_model_log_normaliser(f->context, f->plan->model, settings.seed, &constant,
                                          &of_constant);
     if (status == HB_OK) {
-        mean_and_error(c->n, value, &out->nll, &out->nll_se);
+        hb_evaluate_mean(c->n, value, &out->nll, &out->nll_se);
         out->nll /= -f->info.dim;
         out->nll_se = hypot(out->nll_se, of_constant) / f->info.dim;
         out->nll_rows = c->n;
@@ -135,9 +133,8 @@ static hb_status measure_likelihood(hb_evaluate_frame *f, const comparison *c, h
     return status;
 }
 
-hb_status hb_evaluate_samples(hb_session *session, hb_evaluate_frame *frame, hb_evaluation *out)
+hb_status hb_evaluate_samples(hb_evaluate_frame *frame, hb_evaluation *out)
 {
-    (void)session;
     comparison c = {0};
     out->nll = out->nll_se = out->nll_exact = NAN;
     hb_status status = find_rows(frame, &out->no_mmd, &c);

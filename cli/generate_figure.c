@@ -1,11 +1,11 @@
 /* The pictures of `heatball generate`: a scatter in the plane, a grid of grey images.
  *
- * Contours: v = ln u(x, tau_min) of the model on SIDE x SIDE points, at the levels that leave SHARES of
- * the samples outside, so that the outermost one goes around 99 % of them. The window is the square around the
- * samples with a MARGIN on each side and HEADROOM for the legend; WIDTH and HEIGHT make lengths along both
- * axes equal. Of 2000 normal samples in the plane the outermost contour is near
- * radius sqrt(2 ln 100) = 3.03. */
-#include "generate_figure.h"
+ * Contours: v = ln u(x, tau_min) of the model on SIDE x SIDE points, at the levels that leave
+ * OUTSIDE of the samples outside, so that the outermost one goes around 99 % of them. The window
+ * is the square around the samples with a MARGIN on each side and HEADROOM for the legend; WIDTH
+ * and HEIGHT make lengths along both axes equal. Of 2000 normal samples in the plane the
+ * outermost contour is near radius sqrt(2 ln 100) = 3.03. */
+#include "command_generate.h"
 #include "plot_path.h"
 #include "study.h"
 
@@ -16,7 +16,7 @@
 
 enum { SIDE = 161, POINTS = SIDE * SIDE, SHOWN = 5000, LEVELS = 3, LEAST_SIDE = 8 };
 enum { WIDTH = 680, HEIGHT = 750 };
-static const double SHARES[LEVELS] = {0.5, 0.1, 0.01}, MARGIN = 0.06, HEADROOM = 0.12;
+static const double OUTSIDE[LEVELS] = {0.5, 0.1, 0.01}, MARGIN = 0.06, HEADROOM = 0.12;
 
 /* ---- images ---- */
 
@@ -29,8 +29,8 @@ void hb_generate_image_sides(const hb_model_info *info, int *height, int *width)
     *width = info->image_width;
 }
 
-static hb_status take_real(hb_session *session, const char *name, const hb_images *images,
-                           int label, size_t n, double *real)
+static hb_status images_take_real(hb_session *session, const char *name, const hb_images *images,
+                                  int label, size_t n, double *real)
 {
     const size_t size = (size_t)images->height * (size_t)images->width;
     size_t taken = 0;
@@ -38,9 +38,8 @@ static hb_status take_real(hb_session *session, const char *name, const hb_image
         if (label < 0 || !images->labels || images->labels[i] == label)
             memcpy(real + taken++ * size, images->pixels + i * size, size * sizeof *real);
     if (taken == n) return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "-n is %zu; %.200s has %zu test images to show beside them", n, name,
-                           taken);
+    return hb_session_refuse(session, "-n is %zu; %.200s has %zu test images to show beside them",
+                             n, name, taken);
 }
 
 hb_status hb_generate_real_images(hb_session *session, const char *name, const hb_model_info *info,
@@ -55,19 +54,21 @@ hb_status hb_generate_real_images(hb_session *session, const char *name, const h
     hb_status status = hb_images_load(hb_session_context(session), &settings, HB_PART_TEST, name,
                                       sizeof images, &images);
     if (status == HB_OK && (images.height != height || images.width != width))
-        status = hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                 "--real: %.200s has images of %d by %d pixels, the model %d by %d",
-                                 name, images.height, images.width, height, width);
+        status = hb_session_refuse(
+            session, "--real: %.200s has images of %d by %d pixels, the model %d by %d", name,
+            images.height, images.width, height, width);
     if (status == HB_OK) {
         *real = calloc(n, (size_t)info->dim * sizeof **real);
-        status = *real ? take_real(session, name, &images, label, n, *real) : HB_ERROR_MEMORY;
+        status =
+            *real ? images_take_real(session, name, &images, label, n, *real) : HB_ERROR_MEMORY;
     }
     hb_images_destroy(hb_session_context(session), &images);
     return status;
 }
 
-/* Sample i stands in line i/columns of the samples; each has a line of real images above it, if any. */
-static void place_images(const hb_generate_picture *p, size_t size, size_t columns, double low,
+/* Sample i stands in line i/columns of the samples; each has a line of real images above it, if
+ * any. */
+static void images_place(const hb_generate_picture *p, size_t size, size_t columns, double low,
                          double high, double *pixels)
 {
     const size_t lines = p->real ? 2 : 1;
@@ -92,7 +93,7 @@ hb_status hb_generate_images_write(hb_session *session, const hb_generate_pictur
     const size_t rows = (p->real ? 2 : 1) * ((p->n + columns - 1) / columns);
     double *pixels = calloc(rows * columns, (size_t)info.dim * sizeof *pixels);
     if (!pixels) return HB_ERROR_MEMORY; // pixels (rows, columns, height, width)
-    place_images(p, (size_t)info.dim, columns, low, high, pixels);
+    images_place(p, (size_t)info.dim, columns, low, high, pixels);
     const hb_status status = hb_images_grid_write(hb_session_context(session), (int)rows,
                                                   (int)columns, height, width, path, pixels);
     free(pixels);
@@ -112,7 +113,7 @@ typedef struct scatter {
     double level[LEVELS];
 } scatter;
 
-static void find_window(scatter *s)
+static void scatter_window(scatter *s)
 {
     const hb_generate_picture *p = s->picture;
     double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY}, half = 0;
@@ -126,7 +127,7 @@ static void find_window(scatter *s)
     s->window = (hb_lattice){SIDE, SIDE, x - half, x + half, y - half, y + half};
 }
 
-static hb_status density(hb_session *session, scatter *s, size_t n, const double *at)
+static hb_status scatter_density(hb_session *session, scatter *s, size_t n, const double *at)
 {
     for (size_t i = 0; i < n; i++) {
         s->tau[i] = s->picture->tau;
@@ -137,19 +138,19 @@ static hb_status density(hb_session *session, scatter *s, size_t n, const double
 }
 
 /* The levels from the samples, then the values on the lattice. */
-static hb_status fill_contours(hb_session *session, scatter *s)
+static hb_status scatter_contours(hb_session *session, scatter *s)
 {
-    HB_TRY(density(session, s, s->n, s->picture->x));
+    HB_TRY(scatter_density(session, s, s->n, s->picture->x));
     qsort(s->v, s->n, sizeof *s->v, hb_study_by_value);
-    for (int k = 0; k < LEVELS; k++) s->level[k] = s->v[(size_t)(SHARES[k] * (double)(s->n - 1))];
+    for (int k = 0; k < LEVELS; k++) s->level[k] = s->v[(size_t)(OUTSIDE[k] * (double)(s->n - 1))];
     for (int k = 0; k < POINTS; k++) {
         s->at[2 * k] = s->window.x0 + (k % SIDE) * (s->window.x1 - s->window.x0) / (SIDE - 1);
         s->at[2 * k + 1] = s->window.y0 + (k / SIDE) * (s->window.y1 - s->window.y0) / (SIDE - 1);
     }
-    return density(session, s, POINTS, s->at);
+    return scatter_density(session, s, POINTS, s->at);
 }
 
-static void write_title(const scatter *s, size_t size, char *out)
+static void scatter_title(const scatter *s, size_t size, char *out)
 {
     const hb_generate_picture *p = s->picture;
     const char *slash = strrchr(p->name, '/');
@@ -162,26 +163,22 @@ static void write_title(const scatter *s, size_t size, char *out)
     if (p->label >= 0) snprintf(out + used, size - used, ", label %d", p->label);
 }
 
-static hb_status draw(hb_figure *figure, const scatter *s, int contours)
+static hb_status scatter_draw(hb_figure *figure, const scatter *s, int contours)
 {
     char title[300];
     const hb_lattice *w = &s->window;
-    write_title(s, sizeof title, title);
+    scatter_title(s, sizeof title, title);
     hb_panel_settings panel = hb_study_panel(title, "{/:Italic x}_1", "{/:Italic x}_2");
     hb_study_panel_range(&panel, w->x0, w->x1, w->y0, w->y1 + HEADROOM * (w->y1 - w->y0));
     panel.key = "top center";
-    hb_status status = hb_figure_panel(figure, &panel);
-    if (status == HB_OK)
-        status =
-            hb_figure_series(figure, HB_STYLE_DOTS, 0, s->n, "samples", s->x, s->y, NULL, NULL);
-    if (status == HB_OK && contours)
-        status =
-            hb_figure_contours(figure, 1, LEVELS, &s->window,
-                               "model density: 50, 90, 99 % of the samples inside", s->v, s->level);
-    return status;
+    HB_TRY(hb_figure_panel(figure, &panel));
+    HB_TRY(hb_figure_series(figure, HB_STYLE_DOTS, 0, s->n, "samples", s->x, s->y, NULL, NULL));
+    if (!contours) return HB_OK;
+    return hb_figure_contours(figure, 1, LEVELS, &s->window,
+                              "model density: 50, 90, 99 % of the samples inside", s->v, s->level);
 }
 
-static hb_status fill_and_draw(hb_session *session, scatter *s, const char *path)
+static hb_status scatter_write(hb_session *session, scatter *s, const char *path)
 {
     const hb_generate_picture *p = s->picture;
     hb_figure *figure = NULL;
@@ -191,15 +188,13 @@ static hb_status fill_and_draw(hb_session *session, scatter *s, const char *path
         s->x[i] = p->x[2 * i];
         s->y[i] = p->x[2 * i + 1];
     }
-    find_window(s);
+    scatter_window(s);
     const int contours = info.head == HB_HEAD_ENERGY;
-    hb_status status = contours ? fill_contours(session, s) : HB_OK;
+    hb_status status = contours ? scatter_contours(session, s) : HB_OK;
     if (status == HB_OK)
         status = hb_figure_create(hb_session_context(session), 1, 1, HEIGHT, WIDTH, &figure);
-    if (status == HB_OK) status = draw(figure, s, contours);
-    if (status == HB_OK) status = hb_plot_path_write(figure, path);
-    hb_figure_destroy(figure);
-    return status;
+    if (status == HB_OK) status = scatter_draw(figure, s, contours);
+    return hb_plot_path_write(figure, status, path);
 }
 
 hb_status hb_generate_scatter_write(hb_session *session, const hb_generate_picture *picture,
@@ -215,7 +210,7 @@ hb_status hb_generate_scatter_write(hb_session *session, const hb_generate_pictu
         s.at = s.y + SHOWN;
         s.tau = s.at + 2 * POINTS;
         s.v = s.tau + POINTS;
-        status = fill_and_draw(session, &s, path);
+        status = scatter_write(session, &s, path);
     }
     free(memory);
     free(s.labels);

@@ -1,12 +1,13 @@
-/* The figure of `heatball helmholtz`: the field f, its rotation f_1 and its gradient f_2 side by side,
- * lines along the field over colours of its length. The colours of each panel have their own key: the
- * rotation of a score is often a thousandth of the gradient, and the key says so.
+/* The figure of `heatball helmholtz`: the field f, its rotation f_1 and its gradient f_2 side by
+ * side, lines along the field over colours of its length. The colours of each panel have their
+ * own key: the rotation of a score is often a thousandth of the gradient, and the key says so.
  *
- * Where a part is below TINY of the field it is the rounding of the transform; its lines would show
- * nothing but that, so they and its colours are left out and the title says so. The transform leaves a
- * ripple of alternating sign from point to point in the two parts; they are drawn after the binomial
- * average (1 2 1)/4 along both axes, which takes such a ripple away and leaves what a picture can show. */
-#include "helmholtz_figure.h"
+ * Where a part is below TINY of the field it is the rounding of the transform; its lines would
+ * show nothing but that, so they and its colours are left out and the title says so. The
+ * transform leaves a ripple of alternating sign from point to point in the two parts; they are
+ * drawn after the binomial average (1 2 1)/4 along both axes, which takes such a ripple away and
+ * leaves what a picture can show. */
+#include "command_helmholtz.h"
 #include "study.h"
 
 #include <math.h>
@@ -80,49 +81,47 @@ static void average_thinned(thinned *t)
         t->length[k] = hypot(t->along[0][k], t->along[1][k]);
 }
 
-static hb_status draw_part(hb_figure *figure, const char *title, const char *label, int with_lines,
-                           const thinned *t)
+static hb_status helmholtz_draw_part(hb_figure *figure, const char *title, const char *label,
+                                     int with_lines, const thinned *t)
 {
     hb_panel_settings panel = hb_study_panel(title, "{/:Italic x}_1", "{/:Italic x}_2");
     hb_study_panel_range(&panel, t->lattice.x0, t->lattice.x1, t->lattice.y0, t->lattice.y1);
     panel.equal_axes = 1;
-    hb_status status = hb_figure_panel(figure, &panel);
-    if (status == HB_OK && !with_lines) { /* empty axes: a point that they do not reach */
+    HB_TRY(hb_figure_panel(figure, &panel));
+    if (!with_lines) { /* empty axes: a point that they do not reach */
         const double x = 2 * panel.x_min - panel.x_max, y = 2 * panel.y_min - panel.y_max;
         return hb_figure_series(figure, HB_STYLE_DOTS, 0, 1, NULL, &x, &y, NULL, NULL);
     }
-    if (status == HB_OK) status = hb_figure_image(figure, &t->lattice, label, t->length);
-    if (status == HB_OK)
-        status = hb_figure_streamlines(figure, 1, &t->lattice, NULL, t->along[0], t->along[1]);
-    return status;
+    HB_TRY(hb_figure_image(figure, &t->lattice, label, t->length));
+    return hb_figure_streamlines(figure, 1, &t->lattice, NULL, t->along[0], t->along[1]);
 }
 
-static hb_status draw(hb_figure *figure, const hb_helmholtz_field *f, double tau, thinned *t)
+static hb_status helmholtz_draw(hb_figure *figure, const hb_helmholtz_field *f, double tau,
+                                thinned *t)
 {
     const struct {
         const double *values;
         const char *name, *label;
         double mass, rms;
     } parts[] = {
-        {f->field, "f", "|{/:Italic f}|", 1, f->rms},
-        {f->rotation, "f_1: rotation", "|{/:Italic f}_1|", f->rotation_mass, f->rotation_rms},
-        {f->gradient, "f_2: gradient", "|{/:Italic f}_2|", f->gradient_mass, f->gradient_rms}};
-    hb_status status = HB_OK;
-    for (int k = 0; k < 3 && status == HB_OK; k++) {
+        {f->field, "", "|{/:Italic f}|", 1, f->rms},
+        {f->rotation, "_1: rotation", "|{/:Italic f}_1|", f->rotation_mass, f->rotation_rms},
+        {f->gradient, "_2: gradient", "|{/:Italic f}_2|", f->gradient_mass, f->gradient_rms}};
+    for (int k = 0; k < 3; k++) {
         char title[120];
         const int lines = parts[k].rms > TINY * f->rms;
         if (k > 0)
-            snprintf(title, sizeof title, "{/:Italic f}%s, %.3g %% of the mass%s",
-                     parts[k].name + 1, 100 * parts[k].mass, lines ? "" : " (rounding)");
+            snprintf(title, sizeof title, "{/:Italic f}%s, %.3g %% of the mass%s", parts[k].name,
+                     100 * parts[k].mass, lines ? "" : " (rounding)");
         else if (f->has_model)
             snprintf(title, sizeof title, "{/:Italic f}: score at {/Symbol t} = %.4g", tau);
         else
             snprintf(title, sizeof title, "{/:Italic f}: the field");
         fill_thinned(f->lattice.nx, parts[k].values, t);
         if (k > 0) average_thinned(t);
-        status = draw_part(figure, title, parts[k].label, lines, t);
+        HB_TRY(helmholtz_draw_part(figure, title, parts[k].label, lines, t));
     }
-    return status;
+    return HB_OK;
 }
 
 hb_status hb_helmholtz_figure_write(hb_session *session, const hb_helmholtz_field *field,
@@ -133,7 +132,7 @@ hb_status hb_helmholtz_figure_write(hb_session *session, const hb_helmholtz_fiel
     hb_status status = create_thinned(&field->lattice, &t);
     if (status == HB_OK)
         status = hb_figure_create(hb_session_context(session), 1, 3, 500, 600, &figure);
-    if (status == HB_OK) status = draw(figure, field, tau, &t);
+    if (status == HB_OK) status = helmholtz_draw(figure, field, tau, &t);
     if (status == HB_OK) status = hb_figure_write(figure, HB_FORMAT_SVG | HB_FORMAT_PNG, stem);
     hb_figure_destroy(figure);
     free(t.along[0]);

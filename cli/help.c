@@ -14,7 +14,7 @@
 enum { WIDTH = 80, MEANING = 22 };
 
 /* Prints words from column `at`, going on at column `indent` in a new line; returns the column. */
-static int fill(FILE *out, int at, int indent, const char *text)
+static int help_fill(FILE *out, int at, int indent, const char *text)
 {
     while (*text) {
         const int length = (int)strcspn(text, " \n");
@@ -38,7 +38,7 @@ static int fill(FILE *out, int at, int indent, const char *text)
 }
 
 /* --measure kappa|source|gradient, -n N, -q, --quiet; short: without the long form of -q. */
-static void synopsis(const hb_option *option, int both_forms, size_t size, char *out)
+static void help_synopsis(const hb_option *option, int both_forms, size_t size, char *out)
 {
     size_t used = 0;
     if (option->rules & HB_OPTION_POSITIONAL)
@@ -61,13 +61,13 @@ static void synopsis(const hb_option *option, int both_forms, size_t size, char 
                                  *choice);
 }
 
-static void usage_line(FILE *out, const hb_help *help, const hb_option_section *section)
+static void help_usage(FILE *out, const hb_help *help, const hb_option_section *section)
 {
     char words[160], item[170];
     int at = fprintf(out, "usage: heatball %s", help->command);
     hb_option option;
     for (const hb_option *row = section->options; hb_options_complete(row, &option); row++) {
-        synopsis(&option, 0, sizeof words, words);
+        help_synopsis(&option, 0, sizeof words, words);
         const int required = (option.rules & HB_OPTION_REQUIRED) != 0;
         const int repeats = option.kind == HB_OPTION_TEXTS;
         snprintf(item, sizeof item, required ? "%s" : repeats ? "[%s ...]" : "[%s]", words);
@@ -78,10 +78,10 @@ static void usage_line(FILE *out, const hb_help *help, const hb_option_section *
     fprintf(out, "\n");
 }
 
-static void option_line(FILE *out, const hb_option *option)
+static void help_option(FILE *out, const hb_option *option)
 {
     char name[160], allowed[200], text[700];
-    synopsis(option, 1, sizeof name, name);
+    help_synopsis(option, 1, sizeof name, name);
     hb_options_allowed(option, sizeof allowed, allowed);
     size_t used = (size_t)snprintf(text, sizeof text, "%s", option->help);
     const hb_setting *setting = option->rules & HB_OPTION_OPEN ? hb_options_setting(option) : NULL;
@@ -97,21 +97,21 @@ static void option_line(FILE *out, const hb_option *option)
     int at = fprintf(out, "  %s", name);
     if (at + 2 > MEANING) at = fprintf(out, "\n") - 1;
     fprintf(out, "%*s", MEANING - at, "");
-    fill(out, MEANING, MEANING, text);
+    help_fill(out, MEANING, MEANING, text);
     fprintf(out, "\n");
 }
 
 void hb_options_help(FILE *out, const hb_help *help, const hb_option_section *sections)
 {
-    usage_line(out, help, &sections[0]);
+    help_usage(out, help, &sections[0]);
     fprintf(out, "\n");
-    fill(out, 0, 0, help->text);
+    help_fill(out, 0, 0, help->text);
     fprintf(out, "\n");
     for (const hb_option_section *section = sections; section->options; section++) {
         fprintf(out, "\n%s:\n", section->title);
         hb_option option;
         for (const hb_option *row = section->options; hb_options_complete(row, &option); row++)
-            option_line(out, &option);
+            help_option(out, &option);
     }
     fprintf(out, "\nExample:\n  %s\n", help->example);
 }

@@ -5,8 +5,8 @@
  *     1  a run that failed: disk full, interrupted, memory, numbers, stdout not writable
  *     2  bad input: options, paths, file formats, an instruction set that the machine lacks
  *
- * Every failure prints exactly one line on stderr, here; only a wrong expression prints its text and
- * a caret below. */
+ * Every failure prints exactly one line on stderr, here; only a wrong expression prints its text
+ * and a caret below. */
 #include "commands.h"
 #include "session_team.h"
 
@@ -134,10 +134,10 @@ static const hb_command *find_command(const char *name)
 
 static int refuse_command(const char *name)
 {
-    const char *names[N_COMMANDS];
+    const char *names[N_COMMANDS + 1] = {NULL};
     char message[HB_OPTIONS_MESSAGE];
     for (int i = 0; i < N_COMMANDS; i++) names[i] = commands[i]->name;
-    const char *nearest = hb_options_nearest(name, N_COMMANDS, names);
+    const char *nearest = hb_options_nearest(name, names);
     const char *what = name[0] == '-' ? "option" : "command";
     if (nearest)
         snprintf(message, sizeof message, "unknown %s %.80s; did you mean %s?", what, name,
@@ -150,7 +150,7 @@ static int refuse_command(const char *name)
     return EXIT_INPUT;
 }
 
-static int dispatch(int argc, char **argv)
+static int main_dispatch(int argc, char **argv)
 {
     static char help_option[] = "--help";
     if (argc < 2) {
@@ -178,7 +178,7 @@ static void fill_standard_streams(void)
 }
 
 /* What is left to print goes out; the exit code. */
-static int finish(int code)
+static int main_finish(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     const int error = errno;
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
         if (message[0]) hb_session_complain("", message);
         return exit_code(joined);
     }
-    const int code = finish(dispatch(argc, argv));
+    const int code = main_finish(main_dispatch(argc, argv));
     hb_command_team_leave(code);
     return code;
 }

@@ -17,21 +17,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_ENTRIES = 64 * HB_OPTIONS_SECTIONS };
+
+/* An option with all that its setting says, where its value goes, and whether it was on the
+ * line. */
+typedef struct entry {
+    hb_option option;
+    void *target;
+    int given;
+} entry;
+
 typedef struct parser {
-    const hb_option_section *sections;
+    entry entries[MOST_ENTRIES + 1]; /* the last one has no target */
     int argc, next;
     char *const *argv;
-    uint64_t given[HB_OPTIONS_SECTIONS]; /* bit i: option i of that section was on the line */
     char *message;
 } parser;
-
-/* An option together with where it stands and where its value goes. */
-typedef struct entry {
-    const hb_option *row; /* of the table */
-    hb_option option;     /* the same, complete */
-    int section, index;
-    void *target;
-} entry;
 
 typedef struct label {
     char text[64];
@@ -43,8 +44,8 @@ void hb_options_clean(char *text)
         if (iscntrl((unsigned char)*c)) *c = '?';
 }
 
-static hb_status refuse(const parser *p, const char *format, ...) HB_PRINTF(2, 3);
-static hb_status refuse(const parser *p, const char *format, ...)
+static hb_status options_refuse(const parser *p, const char *format, ...) HB_PRINTF(2, 3);
+static hb_status options_refuse(const parser *p, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -127,54 +128,39 @@ void hb_options_settings(const hb_option *options, const void *values, void *set
     }
 }
 
-static int next_entry(const hb_option_section *sections, entry *at)
+static void list_entries(const hb_option_section *sections, entry *out)
 {
-    if (!at->row)
-        *at = (entry){.row = sections[0].options};
-    else {
-        at->row++;
-        at->index++;
+    for (; sections->options; sections++)
+        for (const hb_option *row = sections->options; hb_options_complete(row, &out->option);
+             row++, out++) {
+            out->target = (char *)sections->values + out->option.offset;
+            out->given = 0;
+        }
+    *out = (entry){0};
+}
+
+static entry *find_name(parser *p, const char *name, size_t length)
+{
+    for (entry *at = p->entries; at->target; at++) {
+        const char *known = at->option.name;
+        if (known && strlen(known) == length && memcmp(known, name, length) == 0) return at;
     }
-    while (at->row && !hb_options_complete(at->row, &at->option))
-        *at = (entry){.row = sections[at->section + 1].options, .section = at->section + 1};
-    if (!at->row) return 0;
-    at->target = (char *)sections[at->section].values + at->option.offset;
-    return 1;
+    return NULL;
 }
 
-static int find_name(const hb_option_section *sections, const char *name, size_t length, entry *out)
+static entry *find_letter(parser *p, char letter)
 {
-    for (*out = (entry){0}; next_entry(sections, out);) {
-        const char *known = out->option.name;
-        if (known && strlen(known) == length && memcmp(known, name, length) == 0) return 1;
-    }
-    return 0;
-}
-
-static int find_letter(const hb_option_section *sections, char letter, entry *out)
-{
-    for (*out = (entry){0}; next_entry(sections, out);)
-        if (letter && out->option.letter == letter) return 1;
-    return 0;
-}
-
-static int find_positional(const parser *p, entry *out)
-{
-    for (*out = (entry){0}; next_entry(p->sections, out);)
-        if ((out->option.rules & HB_OPTION_POSITIONAL) &&
-            !(p->given[out->section] >> out->index & 1))
-            return 1;
-    return 0;
+    for (entry *at = p->entries; at->target; at++)
+        if (letter && at->option.letter == letter) return at;
+    return NULL;
 }
 
 /* Whether an argument is, letter for letter, an option of this command. */
-static int is_known_option(const parser *p, const char *argument)
+static int is_known_option(parser *p, const char *argument)
 {
-    entry found;
     if (argument[0] != '-' || argument[1] == 0) return 0;
-    if (argument[1] == '-')
-        return find_name(p->sections, argument + 2, strlen(argument + 2), &found);
-    return argument[2] == 0 && find_letter(p->sections, argument[1], &found);
+    if (argument[1] == '-') return find_name(p, argument + 2, strlen(argument + 2)) != NULL;
+    return argument[2] == 0 && find_letter(p, argument[1]) != NULL;
 }
 
 /* ---- suggestions ---- */
@@ -204,48 +190,42 @@ static int alignment_distance(const char *a, const char *b)
     return table[n][m];
 }
 
-const char *hb_options_nearest(const char *text, size_t n, const char *const *words)
+const char *hb_options_nearest(const char *text, const char *const *words)
 {
     const char *nearest = NULL;
     const size_t length = strlen(text);
     int best = 1 + smaller(3, (int)(length + 1) / 2);
     if (length == 0 || length > LONGEST_WORD) return NULL;
-    for (size_t i = 0; i < n; i++) {
-        if (strlen(words[i]) > LONGEST_WORD) continue;
-        int distance = alignment_distance(text, words[i]);
+    for (; *words; words++) {
+        if (strlen(*words) > LONGEST_WORD) continue;
+        int distance = alignment_distance(text, *words);
         /* the beginning of a word, cut off, is as near as one slip */
-        if (length > 1 && strncmp(text, words[i], length) == 0) distance = 1;
+        if (length > 1 && strncmp(text, *words, length) == 0) distance = 1;
         if (distance >= best) continue;
         best = distance;
-        nearest = words[i];
+        nearest = *words;
     }
     return nearest;
 }
 
 static hb_status refuse_unknown(const parser *p, const char *argument)
 {
-    const char *names[64 * HB_OPTIONS_SECTIONS];
+    const char *names[MOST_ENTRIES + 1] = {NULL};
     size_t n = 0;
     char word[LONGEST_WORD + 2];
-    for (entry at = {0}; next_entry(p->sections, &at);)
-        if (at.option.name) names[n++] = at.option.name;
+    for (const entry *at = p->entries; at->target; at++)
+        if (at->option.name) names[n++] = at->option.name;
     snprintf(word, sizeof word, "%s", argument + strspn(argument, "-"));
     word[strcspn(word, "=")] = 0;
-    const char *nearest = hb_options_nearest(word, n, names);
+    const char *nearest = hb_options_nearest(word, names);
     const int length = smaller(80, (int)strcspn(argument, "="));
     if (nearest)
-        return refuse(p, "unknown option %.*s; did you mean --%s?", length, argument, nearest);
-    return refuse(p, "unknown option %.*s; --help lists the options", length, argument);
+        return options_refuse(p, "unknown option %.*s; did you mean --%s?", length, argument,
+                              nearest);
+    return options_refuse(p, "unknown option %.*s; --help lists the options", length, argument);
 }
 
 /* ---- what is allowed, in words ---- */
-
-static size_t count_choices(const char *const *choices)
-{
-    size_t n = 0;
-    while (choices[n]) n++;
-    return n;
-}
 
 const char *const *hb_options_choices(const hb_option *option)
 {
@@ -254,10 +234,9 @@ const char *const *hb_options_choices(const hb_option *option)
 
 void hb_options_join(const char *const *names, size_t size, char *out)
 {
-    const size_t n = count_choices(names);
     size_t used = 0;
-    for (size_t i = 0; i < n && used < size; i++) {
-        const char *joint = i == 0 ? "" : i + 1 == n ? " or " : ", ";
+    for (size_t i = 0; names[i] && used < size; i++) {
+        const char *joint = i == 0 ? "" : names[i + 1] ? ", " : " or ";
         used += (size_t)snprintf(out + used, size - used, "%s%s", joint, names[i]);
     }
 }
@@ -426,7 +405,7 @@ static int store_choice(const hb_option *option, const char *text, int *out)
     return 0;
 }
 
-static int store(const hb_option *option, const char *text, void *target)
+static int option_store(const hb_option *option, const char *text, void *target)
 {
     switch (option->kind) {
     case HB_OPTION_FLAG: *(int *)target = 1; return 1;
@@ -453,73 +432,68 @@ static hb_status refuse_value(const parser *p, const hb_option *option, const ch
     char allowed[HB_OPTIONS_MESSAGE / 2];
     const label name = label_of(option);
     allowed_or_meaning(option, sizeof allowed, allowed);
-    if (!*text) return refuse(p, "%s is empty; it must be %s", name.text, allowed);
+    if (!*text) return options_refuse(p, "%s is empty; it must be %s", name.text, allowed);
     const char *nearest = NULL;
     if (option->kind == HB_OPTION_CHOICE)
-        nearest = hb_options_nearest(text, count_choices(hb_options_choices(option)),
-                                     hb_options_choices(option));
+        nearest = hb_options_nearest(text, hb_options_choices(option));
     if (nearest)
-        return refuse(p, "%s is %.80s; it must be %s (did you mean %s?)", name.text, text, allowed,
-                      nearest);
-    return refuse(p, "%s is %.80s; it must be %s", name.text, text, allowed);
+        return options_refuse(p, "%s is %.80s; it must be %s (did you mean %s?)", name.text, text,
+                              allowed, nearest);
+    return options_refuse(p, "%s is %.80s; it must be %s", name.text, text, allowed);
 }
 
 /* ---- the line ---- */
 
-static hb_status accept(parser *p, const entry *found, const char *text)
+static hb_status option_accept(parser *p, entry *found, const char *text)
 {
-    const uint64_t bit = (uint64_t)1 << found->index;
-    if ((p->given[found->section] & bit) && found->option.kind != HB_OPTION_TEXTS)
-        return refuse(p, "%s is given twice; give it once", label_of(&found->option).text);
-    p->given[found->section] |= bit;
-    if (!store(&found->option, text, found->target)) return refuse_value(p, &found->option, text);
+    if (found->given && found->option.kind != HB_OPTION_TEXTS)
+        return options_refuse(p, "%s is given twice; give it once", label_of(&found->option).text);
+    found->given = 1;
+    if (!option_store(&found->option, text, found->target))
+        return refuse_value(p, &found->option, text);
     return HB_OK;
 }
 
 /* The value of an option: attached (after '=' or the letter), or the next argument. */
-static hb_status accept_option(parser *p, const entry *found, const char *attached)
+static hb_status accept_option(parser *p, entry *found, const char *attached)
 {
     const label name = label_of(&found->option);
     if (found->option.kind == HB_OPTION_FLAG) {
-        if (attached) return refuse(p, "%s takes no value", name.text);
-        return accept(p, found, "");
+        if (attached) return options_refuse(p, "%s takes no value", name.text);
+        return option_accept(p, found, "");
     }
-    if (attached) return accept(p, found, attached);
+    if (attached) return option_accept(p, found, attached);
     if (p->next < p->argc && !is_known_option(p, p->argv[p->next]))
-        return accept(p, found, p->argv[p->next++]);
+        return option_accept(p, found, p->argv[p->next++]);
     char allowed[HB_OPTIONS_MESSAGE / 2];
     allowed_or_meaning(&found->option, sizeof allowed, allowed);
-    return refuse(p, "%s needs a value; it must be %s", name.text, allowed);
+    return options_refuse(p, "%s needs a value; it must be %s", name.text, allowed);
 }
 
 static hb_status accept_positional(parser *p, const char *argument)
 {
-    entry found;
-    if (!find_positional(p, &found))
-        return refuse(p, "unexpected argument %.80s; --help shows what this command takes",
-                      argument);
-    return accept(p, &found, argument);
+    for (entry *at = p->entries; at->target; at++)
+        if ((at->option.rules & HB_OPTION_POSITIONAL) && !at->given)
+            return option_accept(p, at, argument);
+    return options_refuse(p, "unexpected argument %.80s; --help shows what this command takes",
+                          argument);
 }
 
 static hb_status accept_argument(parser *p, const char *argument)
 {
-    entry found;
     if (argument[0] != '-' || argument[1] == 0) return accept_positional(p, argument);
-    if (argument[1] == '-') {
-        const size_t length = strcspn(argument + 2, "=");
-        if (!find_name(p->sections, argument + 2, length, &found))
-            return refuse_unknown(p, argument);
-        return accept_option(p, &found, argument[2 + length] ? argument + 2 + length + 1 : NULL);
-    }
-    if (!find_letter(p->sections, argument[1], &found)) return refuse_unknown(p, argument);
-    return accept_option(p, &found, argument[2] ? argument + 2 : NULL);
+    const int is_long = argument[1] == '-';
+    const size_t length = is_long ? 2 + strcspn(argument + 2, "=") : 2;
+    entry *found = is_long ? find_name(p, argument + 2, length - 2) : find_letter(p, argument[1]);
+    if (!found) return refuse_unknown(p, argument);
+    return accept_option(p, found, argument[length] ? argument + length + is_long : NULL);
 }
 
 static void set_fallback(const entry *at)
 {
     const hb_option *option = &at->option;
     if (option->fallback)
-        (void)store(option, option->fallback, at->target);
+        (void)option_store(option, option->fallback, at->target);
     else if (option->kind == HB_OPTION_REAL)
         *(double *)at->target = NAN;
     else if (option->kind == HB_OPTION_CHOICE)
@@ -528,12 +502,12 @@ static void set_fallback(const entry *at)
 
 static hb_status check_required(const parser *p)
 {
-    for (entry at = {0}; next_entry(p->sections, &at);) {
-        if (!(at.option.rules & HB_OPTION_REQUIRED) || p->given[at.section] >> at.index & 1)
-            continue;
+    for (const entry *at = p->entries; at->target; at++) {
+        if (!(at->option.rules & HB_OPTION_REQUIRED) || at->given) continue;
         char allowed[HB_OPTIONS_MESSAGE / 2];
-        allowed_or_meaning(&at.option, sizeof allowed, allowed);
-        return refuse(p, "%s is missing; it must be %s", label_of(&at.option).text, allowed);
+        allowed_or_meaning(&at->option, sizeof allowed, allowed);
+        return options_refuse(p, "%s is missing; it must be %s", label_of(&at->option).text,
+                              allowed);
     }
     return HB_OK;
 }
@@ -541,33 +515,29 @@ static hb_status check_required(const parser *p)
 hb_status hb_options_parse(const hb_option_section *sections, int argc, char *const *argv,
                            char message[HB_OPTIONS_MESSAGE])
 {
-    parser p = {.sections = sections, .argc = argc, .argv = argv, .message = message};
+    parser p = {.argc = argc, .argv = argv, .message = message};
     int only_positional = 0;
     message[0] = 0;
+    list_entries(sections, p.entries);
     while (p.next < argc) {
         const char *argument = argv[p.next++];
-        if (!only_positional && strcmp(argument, "--") == 0) {
+        if (!only_positional && strcmp(argument, "--") == 0)
             only_positional = 1;
-            continue;
-        }
-        HB_TRY(only_positional ? accept_positional(&p, argument) : accept_argument(&p, argument));
+        else
+            HB_TRY(only_positional ? accept_positional(&p, argument)
+                                   : accept_argument(&p, argument));
     }
-    for (entry at = {0}; next_entry(sections, &at);)
-        if (!(p.given[at.section] >> at.index & 1)) set_fallback(&at);
+    for (const entry *at = p.entries; at->target; at++)
+        if (!at->given) set_fallback(at);
     return check_required(&p);
 }
 
 void hb_options_release(const hb_option_section *sections)
 {
-    for (entry at = {0}; next_entry(sections, &at);) {
-        if (at.option.kind == HB_OPTION_REALS) {
-            hb_reals *reals = at.target;
-            free(reals->values);
-            *reals = (hb_reals){0};
-        } else if (at.option.kind == HB_OPTION_TEXTS) {
-            hb_texts *texts = at.target;
-            free(texts->values);
-            *texts = (hb_texts){0};
-        }
+    entry entries[MOST_ENTRIES + 1];
+    list_entries(sections, entries);
+    for (const entry *at = entries; at->target; at++) { /* the kinds that own memory */
+        if (at->option.kind == HB_OPTION_REALS) free(((hb_reals *)at->target)->values);
+        if (at->option.kind == HB_OPTION_TEXTS) free(((hb_texts *)at->target)->values);
     }
 }

@@ -8,8 +8,8 @@
  *     typedef struct ball_values { int dim; double radius; } ball_values;
  *     #define VALUES ball_values
  *     static const hb_option ball_options[] = {
- *         HB_OPTION(INTEGER, "dim", "D", dim, "dimension", .min = 1, .max = 1000000, .rules = HB_OPTION_REQUIRED),
- *         HB_OPTION(REAL, "radius", "R", radius, "radius", .max = INFINITY, .rules = HB_OPTION_ABOVE, .fallback = "1"),
+ *         HB_OPTION(INTEGER, "dim", "D", dim, "dimension", .max = 9, .rules = HB_OPTION_REQUIRED),
+ *         HB_OPTION(REAL, "radius", "R", radius, "radius", .max = 5, .fallback = "1"),
  *         {0}};
  *
  * Accepted: --dim 3, --dim=3, -n 5, -n5. A value may begin with '-'. Integers must be integral to
@@ -68,23 +68,22 @@ typedef struct hb_option {
     const char *const *choices;        /* ends with NULL */
     const char *const *(*names)(void); /* instead of choices: a list of the library's own */
     size_t offset;                     /* of the value in the struct of values */
-    /* An option of a setting of the library: kind, range, default, names and help are those of the row of its
-     * field, unless they are given here. */
+    /* An option of a setting of the library: kind, range, default, names and help are those of
+     * the row of its field, unless they are given here. */
     const hb_setting *(*setting)(size_t index);
     size_t field; /* its offset in the library's struct */
 } hb_option;
 
-/* A row of a table: kind, name (NULL: only a letter), placeholder, where the value goes, help, and any other fields
- * by name. HB_OPTION: the member of the struct that the file calls VALUES. */
-#define HB_OPTION_AT(of, word, value, where, ...)                                                  \
-    {                                                                                              \
-        .kind = HB_OPTION_##of, .name = (word), .placeholder = (value), .offset = (where),         \
-        .help = __VA_ARGS__                                                                        \
-    }
+/* A row of a table: kind, name (NULL: only a letter, or positional), placeholder, the member of
+ * the struct that the file calls VALUES, help, and any other fields by name. */
 #define HB_OPTION(of, word, value, member, ...)                                                    \
-    HB_OPTION_AT(of, word, value, offsetof(VALUES, member), __VA_ARGS__)
+    {                                                                                              \
+        .kind = HB_OPTION_##of, .name = (word), .placeholder = (value),                            \
+        .offset = offsetof(VALUES, member), .help = __VA_ARGS__                                    \
+    }
 
-/* An option of field `member` of prefix_settings, which is `settings` in the struct prefix_values; OPEN: see above. */
+/* An option of field `member` of prefix_settings, which is `settings` in the struct
+ * prefix_values; OPEN: see above. */
 #define HB_OPTION_BY(prefix, member)                                                               \
     .setting = prefix##_setting, .field = offsetof(prefix##_settings, member),                     \
     .offset = offsetof(prefix##_values, settings.member)
@@ -110,7 +109,8 @@ enum { HB_OPTIONS_SECTIONS = 4, HB_OPTIONS_MESSAGE = 512 };
 const hb_setting *hb_options_setting(const hb_option *option);
 /* An option with all that its setting says; 0 at the end of a table. */
 int hb_options_complete(const hb_option *row, hb_option *out);
-/* The values of all options that are settings, into the library's struct, unless they are open and not given. */
+/* The values of all options that are settings, into the library's struct, unless they are open
+ * and not given. */
 void hb_options_settings(const hb_option *options, const void *values, void *settings);
 /* The choices of an option; NULL: it has none. */
 const char *const *hb_options_choices(const hb_option *option);
@@ -122,8 +122,9 @@ hb_status hb_options_parse(const hb_option_section *sections, int argc, char *co
                            char message[HB_OPTIONS_MESSAGE]);
 void hb_options_release(const hb_option_section *sections);
 
-/* The word nearest to text among n, or NULL when none is near enough to suggest. */
-const char *hb_options_nearest(const char *text, size_t n, const char *const *words);
+/* The word nearest to text in a list that ends with NULL; NULL when none is near enough to
+ * suggest. */
+const char *hb_options_nearest(const char *text, const char *const *words);
 
 /* Replaces control characters, line breaks among them, by '?': for what a user typed. */
 void hb_options_clean(char *text);

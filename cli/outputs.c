@@ -1,13 +1,13 @@
 /* An input is never overwritten.
  *
- * The outputs of a run are known from its command line before anything is read: the tables of options say
- * which values are names of files to write, and a figure is three files. Inputs are seen when they are
- * opened, wherever that happens (a problem file names samples, a directory holds images), through the
- * context's `reading` callback. The two meet here.
+ * The outputs of a run are known from its command line before anything is read: the tables of
+ * options say which values are names of files to write, and a figure is three files. Inputs are
+ * seen when they are opened, wherever that happens (a problem file names samples, a directory
+ * holds images), through the context's `reading` callback. The two meet here.
  *
- * Two names are one file when both exist with the same device and inode (symbolic and hard links, ./x,
- * dir/../x), or when their directories are one and their last parts are equal (a file that is not there
- * yet). A device or a pipe (/dev/null) is no file that could be lost. */
+ * Two names are one file when both exist with the same device and inode (symbolic and hard
+ * links, ./x, dir/../x), or when their directories are one and their last parts are equal (a
+ * file that is not there yet). A device or a pipe (/dev/null) is no file that could be lost. */
 #include "outputs.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 enum { MOST = 64 };
 
 typedef struct output {
-    const char *option; /* as one types it */
+    char option[16]; /* as one types it */
     char *path;
 } output;
 
@@ -67,7 +67,7 @@ static int same_file(const char *a, const char *b)
     return same_place(a, b);
 }
 
-static hb_status take(hb_outputs *outputs, const char *option, char *path, char *message)
+static hb_status outputs_take(hb_outputs *outputs, const char *option, char *path, char *message)
 {
     if (!path || outputs->n == MOST) {
         free(path);
@@ -87,14 +87,16 @@ static hb_status take(hb_outputs *outputs, const char *option, char *path, char 
         free(path);
         return HB_ERROR_ARGUMENT;
     }
-    outputs->files[outputs->n++] = (output){.option = option, .path = path};
+    output *new = &outputs->files[outputs->n++];
+    snprintf(new->option, sizeof new->option, "%s", option);
+    new->path = path;
     return HB_OK;
 }
 
 hb_status hb_outputs_add(hb_outputs *outputs, const char *option, const char *path,
                          char message[HB_OPTIONS_MESSAGE])
 {
-    return take(outputs, option, strdup(path), message);
+    return outputs_take(outputs, option, strdup(path), message);
 }
 
 hb_status hb_outputs_add_figure(hb_outputs *outputs, const char *option, const char *path,
@@ -107,21 +109,9 @@ hb_status hb_outputs_add_figure(hb_outputs *outputs, const char *option, const c
     for (int k = 0; k < 2 && status == HB_OK; k++) {
         char *beside = NULL;
         if (asprintf(&beside, "%.*s%s", stem, path, ends[k]) < 0) beside = NULL;
-        status = take(outputs, option, beside, message);
+        status = outputs_take(outputs, option, beside, message);
     }
     return status;
-}
-
-/* The name as one types it. */
-static const char *label_of(const hb_option *option)
-{
-    static const struct {
-        const char *name, *label;
-    } named[] = {
-        {"plot", "--plot"}, {"log", "--log"}, {"state", "--state"}, {"labels", "--labels"}};
-    for (size_t i = 0; option->name && i < sizeof named / sizeof *named; i++)
-        if (strcmp(named[i].name, option->name) == 0) return named[i].label;
-    return "-o";
 }
 
 hb_status hb_outputs_declare(hb_outputs *outputs, const hb_option_section *sections,
@@ -138,8 +128,10 @@ hb_status hb_outputs_declare(hb_outputs *outputs, const hb_option_section *secti
             const char *dot = strrchr(path, '.');
             const int figure = (role & HB_OPTION_FIGURE) &&
                                (!(role & HB_OPTION_WRITES) || (dot && strcmp(dot, ".png") == 0));
-            HB_TRY((figure ? hb_outputs_add_figure : hb_outputs_add)(outputs, label_of(option),
-                                                                     path, message));
+            char label[16] = "-o";
+            if (option->name) snprintf(label, sizeof label, "--%s", option->name);
+            HB_TRY(
+                (figure ? hb_outputs_add_figure : hb_outputs_add)(outputs, label, path, message));
         }
     return HB_OK;
 }

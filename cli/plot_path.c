@@ -1,5 +1,6 @@
 /* The --plot option: a figure's name is DIR/STEM.svg, .png or .pdf, and the plot room writes
- * DIR/STEM.plot.csv and DIR/STEM.gp beside it; outputs.c sees to it that no other file has these names. */
+ * DIR/STEM.plot.csv and DIR/STEM.gp beside it; outputs.c sees to it that no other file has these
+ * names. */
 #include "plot_path.h"
 #include "points.h"
 
@@ -17,18 +18,18 @@ static int format_of(const char *path)
 hb_status hb_plot_path_check(hb_session *session, const char *path)
 {
     if (!path) return HB_OK;
-    if (!format_of(path))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--plot is %.200s; the name must end in .svg, .png or .pdf", path);
+    HB_REFUSE_IF(session, !format_of(path),
+                 "--plot is %.200s; the name must end in .svg, .png or .pdf", path);
     return HB_OK;
 }
 
-hb_status hb_plot_path_write(hb_figure *figure, const char *path)
+hb_status hb_plot_path_write(hb_figure *figure, hb_status drawn, const char *path)
 {
-    char *stem = strdup(path);
-    if (!stem) return HB_ERROR_MEMORY;
-    stem[strlen(stem) - 4] = 0;
-    const hb_status status = hb_figure_write(figure, format_of(path), stem);
+    hb_status status = drawn;
+    char *stem = strndup(path, strlen(path) - 4);
+    if (status == HB_OK)
+        status = stem ? hb_figure_write(figure, format_of(path), stem) : HB_ERROR_MEMORY;
+    hb_figure_destroy(figure);
     free(stem);
     return status;
 }

@@ -1,4 +1,5 @@
-/* cli/plot_path.h: the --plot option of the commands: which names it takes, and writing the figure. */
+/* cli/plot_path.h: the --plot option of the commands: which names it takes, and writing the
+ * figure. */
 #ifndef HB_CLI_PLOT_PATH_H
 #define HB_CLI_PLOT_PATH_H
 
@@ -8,7 +9,8 @@
 
 /* HB_ERROR_ARGUMENT unless path (NULL is fine) ends in .svg, .png or .pdf. */
 hb_status hb_plot_path_check(hb_session *session, const char *path);
-/* Writes the figure in the format of the name; its .plot.csv and .gp go beside it. */
-hb_status hb_plot_path_write(hb_figure *figure, const char *path);
+/* Writes the figure, unless it was drawn with a failure, in the format of the name, and destroys
+ * it; its .plot.csv and .gp go beside it. */
+hb_status hb_plot_path_write(hb_figure *figure, hb_status drawn, const char *path);
 
 #endif

@@ -1,9 +1,10 @@
 /* Points on the command line and in files.
  *
- * A text is read number by number: after each, a comma goes on with the point, a semicolon ends it, and
- * the end of the text ends the last one; blanks may stand anywhere between. So "-2.5;-1;0" is three
- * points of one coordinate and "1,2; 0,1" two points of two. A text with a colon is a mesh. A number that does not follow this form is
- * quoted in the refusal together with the point that it belongs to. */
+ * A text is read number by number: after each, a comma goes on with the point, a semicolon ends
+ * it, and the end of the text ends the last one; blanks may stand anywhere between. So
+ * "-2.5;-1;0" is three points of one coordinate and "1,2; 0,1" two points of two. A text with a
+ * colon is a mesh. A number that does not follow this form is quoted in the refusal together
+ * with the point that it belongs to. */
 #include "points.h"
 
 #include <ctype.h>
@@ -18,6 +19,11 @@ int hb_points_has_extension(const char *path, const char *extension)
 {
     const size_t length = strlen(path), tail = strlen(extension);
     return length > tail && strcmp(path + length - tail, extension) == 0;
+}
+
+int hb_points_is_table(const char *path)
+{
+    return hb_points_has_extension(path, ".npy") || hb_points_has_extension(path, ".csv");
 }
 
 static const char *skip_blanks(const char *text)
@@ -43,28 +49,26 @@ static hb_status refuse_number(hb_session *session, const char *text, size_t poi
 {
     text = skip_blanks(text);
     const int length = (int)strcspn(text, ",;");
-    if (length == 0)
-        return hb_session_fail(
-            session, HB_ERROR_ARGUMENT,
-            "--at: point %zu lacks a number; points are separated by semicolons, "
-            "their coordinates by commas, as in \"1,2; 0,1\"",
-            point);
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "--at: point %zu has %.*s; it must be finite numbers, coordinates "
-                           "separated by commas and points by semicolons, or the name of a .npy or "
-                           ".csv file",
-                           point, length > 60 ? 60 : length, text);
+    HB_REFUSE_IF(session, length == 0,
+                 "--at: point %zu lacks a number; points are separated by semicolons, their "
+                 "coordinates by commas, as in \"1,2; 0,1\"",
+                 point);
+    return hb_session_refuse(
+        session,
+        "--at: point %zu has %.*s; it must be finite numbers, coordinates separated by commas and "
+        "points by semicolons, or the name of a .npy or .csv file",
+        point, length > 60 ? 60 : length, text);
 }
 
 static hb_status refuse_dimension(hb_session *session, size_t point, uint64_t found, int dim)
 {
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "--at: point %zu has %llu coordinate%s; the problem has dimension %d "
-                           "(points are separated by semicolons)",
-                           point, (unsigned long long)found, found == 1 ? "" : "s", dim);
+    return hb_session_refuse(session,
+                             "--at: point %zu has %llu coordinate%s; the problem has dimension %d "
+                             "(points are separated by semicolons)",
+                             point, (unsigned long long)found, found == 1 ? "" : "s", dim);
 }
 
-static hb_status read_text(hb_session *session, const char *text, hb_points *out)
+static hb_status points_read_text(hb_session *session, const char *text, hb_points *out)
 {
     size_t capacity = 1;
     for (const char *c = text; *c; c++) capacity += *c == ';' || *c == ',';
@@ -98,10 +102,10 @@ typedef struct mesh_axis {
 
 static hb_status refuse_axis(hb_session *session, int axis)
 {
-    return hb_session_fail(
-        session, HB_ERROR_ARGUMENT,
-        "--at: axis %d of the mesh is no first:last:count and no number; a mesh is "
-        "as \"-3:3:101, -2:2:81\", with 2 to %d points on an axis and %d in all",
+    return hb_session_refuse(
+        session,
+        "--at: axis %d of the mesh is no first:last:count and no number; a mesh is as \"-3:3:101, "
+        "-2:2:81\", with 2 to %d points on an axis and %d in all",
         axis + 1, MOST_MESH, MOST_MESH);
 }
 
@@ -156,7 +160,7 @@ static hb_status read_axes(hb_session *session, const char *text, mesh_axis *axe
     return fill_mesh(axes, out);
 }
 
-static hb_status read_mesh(hb_session *session, const char *text, hb_points *out)
+static hb_status points_read_mesh(hb_session *session, const char *text, hb_points *out)
 {
     mesh_axis *axes = malloc((size_t)out->dim * sizeof *axes); // (dim)
     out->mesh = malloc((size_t)out->dim * sizeof *out->mesh);
@@ -167,23 +171,19 @@ static hb_status read_mesh(hb_session *session, const char *text, hb_points *out
 }
 
 /* A table of numbers as points: [n][dim], or [n] and [n][1] for dim = 1. */
-static hb_status take_table(hb_session *session, const char *path, int n_axes,
-                            const uint64_t *shape, const double *values, hb_points *out)
+static hb_status points_take_table(hb_session *session, const char *path, int n_axes,
+                                   const uint64_t *shape, const double *values, hb_points *out)
 {
     const uint64_t columns = n_axes == 1 ? 1 : shape[1];
-    if (n_axes > 2)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--at: %.200s has %d axes; points are an array [n][dim]", path,
-                               n_axes);
+    HB_REFUSE_IF(session, n_axes > 2, "--at: %.200s has %d axes; points are an array [n][dim]",
+                 path, n_axes);
     if (columns != (uint64_t)out->dim) return refuse_dimension(session, 1, columns, out->dim);
-    if (shape[0] == 0)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT, "--at: %.200s holds no point", path);
+    HB_REFUSE_IF(session, shape[0] == 0, "--at: %.200s holds no point", path);
     const size_t count = (size_t)shape[0] * (size_t)columns;
     for (size_t i = 0; i < count; i++)
-        if (!isfinite(values[i]))
-            return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                   "--at: point %zu of %.200s has %g; it must be finite numbers",
-                                   i / (size_t)columns + 1, path, values[i]);
+        HB_REFUSE_IF(session, !isfinite(values[i]),
+                     "--at: point %zu of %.200s has %g; it must be finite numbers",
+                     i / (size_t)columns + 1, path, values[i]);
     out->x = malloc(count * sizeof(double));
     if (!out->x) return HB_ERROR_MEMORY;
     memcpy(out->x, values, count * sizeof(double));
@@ -191,14 +191,14 @@ static hb_status take_table(hb_session *session, const char *path, int n_axes,
     return HB_OK;
 }
 
-static hb_status read_file(hb_session *session, const char *path, hb_points *out)
+static hb_status points_read_file(hb_session *session, const char *path, hb_points *out)
 {
     int n_axes;
     uint64_t shape[4];
     double *values;
     hb_context *context = hb_session_context(session);
     HB_TRY(hb_table_read(context, path, &n_axes, shape, &values));
-    hb_status status = take_table(session, path, n_axes, shape, values, out);
+    hb_status status = points_take_table(session, path, n_axes, shape, values, out);
     hb_context_release(context, values);
     return status;
 }
@@ -206,17 +206,16 @@ static hb_status read_file(hb_session *session, const char *path, hb_points *out
 hb_status hb_points_read(hb_session *session, const char *text, int dim, hb_points *out)
 {
     *out = (hb_points){.dim = dim};
-    if (hb_points_has_extension(text, ".npy") || hb_points_has_extension(text, ".csv"))
-        return read_file(session, text, out);
-    return (strchr(text, ':') ? read_mesh : read_text)(session, text, out);
+    if (hb_points_is_table(text)) return points_read_file(session, text, out);
+    return (strchr(text, ':') ? points_read_mesh : points_read_text)(session, text, out);
 }
 
 static hb_status refuse_list(hb_session *session, const char *option, const char *text)
 {
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "%s is %.100s; it must be finite numbers separated by commas, or the "
-                           "name of a .npy or .csv file with one row or column of them",
-                           option, text);
+    return hb_session_refuse(session,
+                             "%s is %.100s; it must be finite numbers separated by commas, or the "
+                             "name of a .npy or .csv file with one row or column of them",
+                             option, text);
 }
 
 static hb_status list_from_file(hb_session *session, const char *option, const char *path,
@@ -242,8 +241,7 @@ static hb_status list_from_file(hb_session *session, const char *option, const c
 hb_status hb_points_list(hb_session *session, const char *option, const char *text, hb_points *out)
 {
     *out = (hb_points){.dim = 1};
-    if (hb_points_has_extension(text, ".npy") || hb_points_has_extension(text, ".csv"))
-        return list_from_file(session, option, text, out);
+    if (hb_points_is_table(text)) return list_from_file(session, option, text, out);
     size_t capacity = 1;
     for (const char *c = text; *c; c++) capacity += *c == ',';
     out->x = malloc(capacity * sizeof *out->x);
@@ -264,10 +262,10 @@ void hb_points_destroy(hb_points *points)
 
 static hb_status refuse_box(hb_session *session, const char *text, int dim)
 {
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "--box is %.100s; it must be low and high of each axis, as \"-4 4\" for "
-                           "all or %d such pairs separated by commas, low below high",
-                           text, dim);
+    return hb_session_refuse(session,
+                             "--box is %.100s; it must be low and high of each axis, as \"-4 4\" "
+                             "for all or %d such pairs separated by commas, low below high",
+                             text, dim);
 }
 
 hb_status hb_points_box(hb_session *session, const char *text, int dim, double *low, double *high)

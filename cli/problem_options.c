@@ -1,7 +1,7 @@
 /* The options of a problem, turned into an hb_problem and the settings of a solution.
  *
- * With --problem the other options override what the file says; --drift would replace the very problem
- * and is refused beside it. */
+ * With --problem the other options override what the file says; --drift would replace the very
+ * problem and is refused beside it. */
 #include "problem_options.h"
 
 #include <stdlib.h>
@@ -20,9 +20,8 @@ static hb_status read_parameter(hb_session *session, const char *text, char *nam
     char *rest;
     const char *sign = strchr(text, '=');
     if (sign) *value = strtod(sign + 1, &rest);
-    if (!sign || sign == text || rest == sign + 1 || *rest || !isfinite(*value))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--param is %.80s; it must be NAME=NUMBER, as a=2", text);
+    HB_REFUSE_IF(session, !sign || sign == text || rest == sign + 1 || *rest || !isfinite(*value),
+                 "--param is %.80s; it must be NAME=NUMBER, as a=2", text);
     memcpy(name, text, (size_t)(sign - text));
     name[sign - text] = 0;
     return HB_OK;
@@ -40,38 +39,29 @@ static hb_status read_parameters(hb_session *session, const hb_texts *texts, par
         HB_TRY(read_parameter(session, texts->values[i], name, &out->values[i]));
         out->names[i] = name;
         for (size_t k = 0; k < i; k++)
-            if (strcmp(out->names[k], name) == 0)
-                return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                       "--param %.60s is given twice; give it once", name);
+            HB_REFUSE_IF(session, strcmp(out->names[k], name) == 0,
+                         "--param %.60s is given twice; give it once", name);
         name += strlen(name) + 1;
     }
     return HB_OK;
 }
 
-static hb_status check_source(hb_session *session, const hb_problem_values *v)
+static hb_status problem_check(hb_session *session, const hb_problem_values *v)
 {
     const int own = v->drift || v->potential;
-    if (v->drift && v->potential)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--drift and --potential are both given; give one of them");
-    if (v->problem && own)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--problem and %s are both given; give one of them",
-                               v->drift ? "--drift" : "--potential");
-    if (v->potential && v->dim == 0)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--potential is given without --dim; give the dimension");
-    if (!v->problem && !own)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--drift is missing; give --problem FILE.ini, or --drift, --noise "
-                               "and --initial");
-    if (own && !v->initial && v->time != INFINITY)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--initial is missing; it must be an initial density such as "
-                               "\"gaussian(mean=0, var=1)\"");
-    if (own && isnan(v->time))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--time is missing; it must be a number of at least 0");
+    HB_REFUSE_IF(session, v->drift && v->potential,
+                 "--drift and --potential are both given; give one of them");
+    HB_REFUSE_IF(session, v->problem && own, "--problem and %s are both given; give one of them",
+                 v->drift ? "--drift" : "--potential");
+    HB_REFUSE_IF(session, v->potential && v->dim == 0,
+                 "--potential is given without --dim; give the dimension");
+    HB_REFUSE_IF(session, !v->problem && !own,
+                 "--drift is missing; give --problem FILE.ini, or --drift, --noise and --initial");
+    HB_REFUSE_IF(
+        session, own && !v->initial && v->time != INFINITY,
+        "--initial is missing; it must be an initial density such as \"gaussian(mean=0, var=1)\"");
+    HB_REFUSE_IF(session, own && isnan(v->time),
+                 "--time is missing; it must be a number of at least 0");
     return HB_OK;
 }
 
@@ -84,7 +74,7 @@ static int is_stationary(const hb_problem_values *v, const hb_problem *problem)
            times[0] == INFINITY;
 }
 
-static hb_status make_problem(hb_session *session, const hb_problem_values *v,
+static hb_status problem_make(hb_session *session, const hb_problem_values *v,
                               const parameters *given, hb_problem **out)
 {
     hb_context *context = hb_session_context(session);
@@ -108,17 +98,16 @@ static hb_status make_problem(hb_session *session, const hb_problem_values *v,
         return HB_OK;
     hb_problem_destroy(*out);
     *out = NULL;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "%.200s has no initial density; give --initial", v->problem);
+    return hb_session_refuse(session, "%.200s has no initial density; give --initial", v->problem);
 }
 
 hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *v, hb_problem **out)
 {
     *out = NULL;
-    HB_TRY(check_source(session, v));
+    HB_TRY(problem_check(session, v));
     parameters given;
     hb_status status = read_parameters(session, &v->params, &given);
-    if (status == HB_OK) status = make_problem(session, v, &given, out);
+    if (status == HB_OK) status = problem_make(session, v, &given, out);
     free(given.names);
     return status;
 }
@@ -180,15 +169,9 @@ hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values 
     settings->sampling.seed = v->seed;
     const int dim = hb_problem_dim(problem);
     for (int axis = 0; axis < 3 && axis < dim; axis++) settings->grid.points[axis] = v->points;
-    if (v->points % 2)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT, "--points is %d; it must be even",
-                               v->points);
+    HB_REFUSE_IF(session, v->points % 2, "--points is %d; it must be even", v->points);
     if (!v->box) return HB_OK;
-    if (dim > 3)
-        return hb_session_fail(
-            session, HB_ERROR_ARGUMENT,
-            "--box is of the grid, which goes up to dimension 3; the problem has "
-            "%d",
-            dim);
+    HB_REFUSE_IF(session, dim > 3,
+                 "--box is of the grid, which goes up to dimension 3; the problem has %d", dim);
     return hb_points_box(session, v->box, dim, settings->grid.low, settings->grid.high);
 }

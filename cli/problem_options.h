@@ -1,5 +1,5 @@
-/* cli/problem_options.h: the options that name a problem, a time and points, shared by the commands that
- * solve one, so that they read the same everywhere. */
+/* cli/problem_options.h: the options that name a problem, a time and points, shared by the
+ * commands that solve one, so that they read the same everywhere. */
 #ifndef HB_CLI_PROBLEM_OPTIONS_H
 #define HB_CLI_PROBLEM_OPTIONS_H
 
@@ -21,83 +21,78 @@ typedef struct hb_problem_values {
 
 extern const char *const hb_convention_names[];
 
-#define HB_OPTION_OF(type, member, field)                                                          \
-    offsetof(type, member) + offsetof(hb_problem_values, field)
+#define HB_PROBLEM_TIME                                                                            \
+    HB_OPTION(REAL, "time", "T", problem.time,                                                     \
+              "time t at which to solve, or inf; required unless the problem file has one",        \
+              .max = INFINITY, .rules = HB_OPTION_INFINITE)
+#define HB_PROBLEM_TIMES                                                                           \
+    HB_OPTION(TEXT, "time", "TIMES", problem.times,                                                \
+              "time t at which to solve, or several, as 0.1,0.5,1 or first:last:step, or inf; "    \
+              "required unless the problem file has one")
 
-#define HB_PROBLEM_TIME(type, member)                                                              \
-    HB_OPTION_AT(REAL, "time", "T", HB_OPTION_OF(type, member, time),                              \
-                 "time t at which to solve, or inf; required unless the problem file has one",     \
-                 .max = INFINITY, .rules = HB_OPTION_INFINITE)
-#define HB_PROBLEM_TIMES(type, member)                                                             \
-    HB_OPTION_AT(TEXT, "time", "TIMES", HB_OPTION_OF(type, member, times),                         \
-                 "time t at which to solve, or several, as 0.1,0.5,1 or first:last:step, or inf; " \
-                 "required unless the problem file has one")
-
-/* The entries for a struct `type` that has an hb_problem_values called `member`: with one time, or with several. */
-#define HB_PROBLEM_OPTIONS(type, member)                                                           \
-    HB_PROBLEM_OPTIONS_AT(type, member, HB_PROBLEM_TIME(type, member))
-#define HB_PROBLEM_OPTIONS_TIMES(type, member)                                                     \
-    HB_PROBLEM_OPTIONS_AT(type, member, HB_PROBLEM_TIMES(type, member))
-#define HB_PROBLEM_OPTIONS_AT(type, member, timing)                                                \
-    HB_OPTION_AT(TEXT, "problem", "FILE.ini", HB_OPTION_OF(type, member, problem),                 \
-                 "problem file; instead of --drift, --noise and --initial"),                       \
-        HB_OPTION_AT(                                                                              \
-            TEXT, "drift", "EXPR", HB_OPTION_OF(type, member, drift),                              \
+/* The entries for a struct VALUES that has an hb_problem_values `problem`, with one time or with
+ * several. */
+#define HB_PROBLEM_OPTIONS(timing)                                                                 \
+    HB_OPTION(TEXT, "problem", "FILE.ini", problem.problem,                                        \
+              "problem file; instead of --drift, --noise and --initial"),                          \
+        HB_OPTION(                                                                                 \
+            TEXT, "drift", "EXPR", problem.drift,                                                  \
             "drift f(x,t), components separated by commas, in x1 .. xd, t, pi and parameters"),    \
-        HB_OPTION_AT(TEXT, "potential", "EXPR", HB_OPTION_OF(type, member, potential),             \
-                     "potential V(x,t) instead of --drift: f = -grad V; needs --dim"),             \
-        HB_OPTION_AT(                                                                              \
-            TEXT, "noise", "EXPR", HB_OPTION_OF(type, member, noise),                              \
+        HB_OPTION(TEXT, "potential", "EXPR", problem.potential,                                    \
+                  "potential V(x,t) instead of --drift: f = -grad V; needs --dim"),                \
+        HB_OPTION(                                                                                 \
+            TEXT, "noise", "EXPR", problem.noise,                                                  \
             "noise: one formula for all axes, one for each by commas, or the rows of a matrix "    \
             "by semicolons, in t and x; 1 when neither here nor in the file"),                     \
-        HB_OPTION_AT(CHOICE, "convention", NULL, HB_OPTION_OF(type, member, convention),           \
-                     "how noise that depends on x is meant; ito when neither here nor in the "     \
-                     "file",                                                                       \
-                     .choices = hb_convention_names),                                              \
-        HB_OPTION_AT(TEXT, "initial", "SPEC", HB_OPTION_OF(type, member, initial),                 \
-                     "initial density: gaussian(mean=..., var=...), mixture(FILE.csv), "           \
-                     "stationary, samples(FILE.npy), uniform(low high, ...), product(EXPR), "      \
-                     "density(EXPR) or point(x1 x2 ...)"),                                         \
-        HB_OPTION_AT(TEXTS, "param", "NAME=VALUE", HB_OPTION_OF(type, member, params),             \
-                     "a named number of the expressions, as a=2; may be given several times"),     \
-        HB_OPTION_AT(INTEGER, "dim", "D", HB_OPTION_OF(type, member, dim),                         \
-                     "dimension, where the drift does not tell it", .min = 1, .max = 1000000),     \
+        HB_OPTION(CHOICE, "convention", NULL, problem.convention,                                  \
+                  "how noise that depends on x is meant; ito when neither here nor in the "        \
+                  "file",                                                                          \
+                  .choices = hb_convention_names),                                                 \
+        HB_OPTION(TEXT, "initial", "SPEC", problem.initial,                                        \
+                  "initial density: gaussian(mean=..., var=...), mixture(FILE.csv), "              \
+                  "stationary, samples(FILE.npy), uniform(low high, ...), product(EXPR), "         \
+                  "density(EXPR) or point(x1 x2 ...)"),                                            \
+        HB_OPTION(TEXTS, "param", "NAME=VALUE", problem.params,                                    \
+                  "a named number of the expressions, as a=2; may be given several times"),        \
+        HB_OPTION(INTEGER, "dim", "D", problem.dim, "dimension, where the drift does not tell it", \
+                  .min = 1, .max = 1000000),                                                       \
         timing,                                                                                    \
-        HB_OPTION_AT(TEXT, "at", "X|FILE", HB_OPTION_OF(type, member, at),                         \
-                     "points: coordinates separated by commas, points by semicolons; a mesh, "     \
-                     "first:last:count for each axis; or a .npy or .csv file of rows",             \
-                     .rules = HB_OPTION_REQUIRED),                                                 \
-        HB_OPTION_AT(UNSIGNED, "samples", "N", HB_OPTION_OF(type, member, samples),                \
-                     "walks per point, trajectories, or antithetic pairs per point and average; "  \
-                     "without it 100000 walks, 32768 trajectories, 10000 pairs",                   \
-                     .min = 2, .max = 1e15),                                                       \
-        HB_OPTION_AT(INTEGER, "lift", "M", HB_OPTION_OF(type, member, lift),                       \
-                     "use the heat ball in D+M dimensions; -1 for the method's own choice, which " \
-                     "is 0 for averages",                                                          \
-                     .min = -1, .max = 1000000, .fallback = "-1"),                                 \
-        HB_OPTION_AT(INTEGER, "degree", "K", HB_OPTION_OF(type, member, degree),                   \
-                     "average by cubature of this degree instead of random draws; 0: draws",       \
-                     .max = 1000, .fallback = "0"),                                                \
-        HB_OPTION_SEED(type, member.seed, "1"),                                                    \
-        HB_OPTION_AT(INTEGER, "points", "N", HB_OPTION_OF(type, member, points),                   \
-                     "cells per axis of the grid, even; default: chosen", .min = 32,               \
-                     .max = 1048576),                                                              \
-        HB_OPTION_AT(                                                                              \
-            TEXT, "box", "BOX", HB_OPTION_OF(type, member, box),                                   \
+        HB_OPTION(TEXT, "at", "X|FILE", problem.at,                                                \
+                  "points: coordinates separated by commas, points by semicolons; a mesh, "        \
+                  "first:last:count for each axis; or a .npy or .csv file of rows",                \
+                  .rules = HB_OPTION_REQUIRED),                                                    \
+        HB_OPTION(UNSIGNED, "samples", "N", problem.samples,                                       \
+                  "walks per point, trajectories, or antithetic pairs per point and average; "     \
+                  "without it 100000 walks, 32768 trajectories, 10000 pairs",                      \
+                  .min = 2, .max = 1e15),                                                          \
+        HB_OPTION(INTEGER, "lift", "M", problem.lift,                                              \
+                  "use the heat ball in D+M dimensions; -1 for the method's own choice, which "    \
+                  "is 0 for averages",                                                             \
+                  .min = -1, .max = 1000000, .fallback = "-1"),                                    \
+        HB_OPTION(INTEGER, "degree", "K", problem.degree,                                          \
+                  "average by cubature of this degree instead of random draws; 0: draws",          \
+                  .max = 1000, .fallback = "0"),                                                   \
+        HB_OPTION_SEED(problem.seed, "1"),                                                         \
+        HB_OPTION(INTEGER, "points", "N", problem.points,                                          \
+                  "cells per axis of the grid, even; default: chosen", .min = 32, .max = 1048576), \
+        HB_OPTION(                                                                                 \
+            TEXT, "box", "BOX", problem.box,                                                       \
             "box of the grid, as \"-4 4\" or \"-4 4, -2 2\", whose boundaries reflect; default: "  \
             "chosen, so that they do not matter")
 
 /* The problem that the options name. Everything that is wrong with it is HB_ERROR_ARGUMENT. */
 hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *v,
                                   hb_problem **out);
-/* dx = F(x) dt + G dW in `dim` dimensions, no initial density; noise NULL: sqrt(2); convention: as in hb_problem_values. */
+/* dx = F(x) dt + G dW in `dim` dimensions, no initial density; noise NULL: sqrt(2); convention:
+ * as in hb_problem_values. */
 hb_status hb_problem_of_drift(hb_session *session, const char *drift, const char *noise,
                               int convention, const hb_texts *params, int dim, hb_problem **out);
 /* The same with an initial density; NULL: none. */
 hb_status hb_problem_of_start(hb_session *session, const char *drift, const char *noise,
                               int convention, const hb_texts *params, int dim, const char *initial,
                               hb_problem **out);
-/* The settings of a solution with their parts; hb_solve_parts_link makes `all` point to them, wherever they are. */
+/* The settings of a solution with their parts; hb_solve_parts_link makes `all` point to them,
+ * wherever they are. */
 typedef struct hb_solve_parts {
     hb_solve_settings all;
     hb_mean_settings mean;

@@ -41,8 +41,8 @@ void hb_report_destroy(hb_report *report)
     free(report);
 }
 
-static void add(hb_report *report, const char *key, json_t *value, const char *text,
-                const char *meaning)
+static void report_add(hb_report *report, const char *key, json_t *value, const char *text,
+                       const char *meaning)
 {
     if (!report || report->n == MOST_ROWS || json_object_set_new(report->object, key, value) != 0) {
         if (report) report->incomplete = 1;
@@ -57,34 +57,34 @@ void hb_report_real(hb_report *report, const char *key, double value, const char
 {
     char text[TEXT] = "-";
     if (!isnan(value)) snprintf(text, sizeof text, "%.15g", value);
-    add(report, key, isfinite(value) ? json_real(value) : json_null(), text, meaning);
+    report_add(report, key, isfinite(value) ? json_real(value) : json_null(), text, meaning);
 }
 
 void hb_report_integer(hb_report *report, const char *key, int64_t value, const char *meaning)
 {
     char text[TEXT];
     snprintf(text, sizeof text, "%" PRId64, value);
-    add(report, key, json_integer(value), text, meaning);
+    report_add(report, key, json_integer(value), text, meaning);
 }
 
 void hb_report_unsigned(hb_report *report, const char *key, uint64_t value, const char *meaning)
 {
     char text[TEXT];
     snprintf(text, sizeof text, "%" PRIu64, value);
-    add(report, key, value <= INT64_MAX ? json_integer((int64_t)value) : json_string(text), text,
-        meaning);
+    report_add(report, key, value <= INT64_MAX ? json_integer((int64_t)value) : json_string(text),
+               text, meaning);
 }
 
 void hb_report_boolean(hb_report *report, const char *key, int value, const char *meaning)
 {
-    add(report, key, json_boolean(value), value ? "yes" : "no", meaning);
+    report_add(report, key, json_boolean(value), value ? "yes" : "no", meaning);
 }
 
 /* A text that is not UTF-8 (a file name may be anything) cannot stand in JSON: null then. */
 void hb_report_text(hb_report *report, const char *key, const char *value, const char *meaning)
 {
     json_t *text = json_string(value);
-    add(report, key, text ? text : json_null(), value, meaning);
+    report_add(report, key, text ? text : json_null(), value, meaning);
 }
 
 static void print_table(const hb_report *report, FILE *out)
@@ -113,6 +113,13 @@ hb_status hb_report_print(const hb_report *report, int as_json, FILE *out)
     fprintf(out, "%s\n", text);
     free(text);
     return HB_OK;
+}
+
+hb_status hb_report_finish(hb_report *report, int as_json)
+{
+    const hb_status status = hb_report_print(report, as_json, stdout);
+    hb_report_destroy(report);
+    return status;
 }
 
 hb_short_number hb_report_quantity(double value)

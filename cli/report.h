@@ -2,8 +2,7 @@
  *
  *     hb_report *report = hb_report_create();
  *     hb_report_real(report, "C1", 0.0204, "constant of the mean-value expansion");
- *     status = hb_report_print(report, as_json, stdout);
- *     hb_report_destroy(report);
+ *     status = hb_report_finish(report, as_json);
  *
  * JSON has the keys in this order, reals with 17 significant digits, null for NaN and infinity, and
  * an unsigned number above 2^63-1 as a string of its digits, because JSON readers differ there. */
@@ -25,6 +24,8 @@ void hb_report_text(hb_report *report, const char *key, const char *value, const
 
 /* HB_ERROR_MEMORY when the report was not complete; errors of the stream are left to its owner. */
 hb_status hb_report_print(const hb_report *report, int as_json, FILE *out);
+/* The same on stdout, and destroys the report. */
+hb_status hb_report_finish(hb_report *report, int as_json);
 
 typedef struct hb_short_number {
     char text[32];

@@ -1,16 +1,17 @@
 /* Rows of numbers for people, for programs and for files.
  *
- * The table has nine significant digits, columns aligned at the right; JSON and .csv have seventeen, so
- * that reading gives the same bits. A .npy file holds the same columns as the .csv, without names. */
+ * The table has nine significant digits, columns aligned at the right; JSON and .csv have
+ * seventeen, so that reading gives the same bits. A .npy file holds the same columns as the
+ * .csv, without names. */
 #include "rows.h"
 #include "points.h"
 
-#include <heatball/file.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 40 };
+enum { CELL = HB_ROWS_NAME };
 
 static int width_of(const hb_rows_column *column)
 {
@@ -35,7 +36,8 @@ static void name_cell(const hb_rows_column *column, int index, char out[CELL])
 
 static double cell_of(const hb_rows_column *column, size_t row, int index)
 {
-    return column->values[row * (size_t)width_of(column) + (size_t)index];
+    const size_t stride = column->stride ? column->stride : (size_t)width_of(column);
+    return column->values[row * stride + (size_t)index];
 }
 
 static int format_cell(const hb_rows_column *column, size_t row, int index, char out[CELL])
@@ -103,6 +105,23 @@ static json_t *row_object(const hb_rows *rows, size_t row)
     return object;
 }
 
+void hb_rows_put(json_t *object, const char *key, double value)
+{
+    json_object_set_new(object, key, number(value));
+}
+
+void hb_rows_put_count(json_t *object, const char *key, size_t value)
+{
+    json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+void hb_rows_put_seed(json_t *object, uint64_t seed)
+{
+    json_object_set_new(object, "seed",
+                        seed > INT64_MAX ? json_sprintf("%" PRIu64, seed)
+                                         : json_integer((json_int_t)seed));
+}
+
 json_t *hb_rows_time_json(double time)
 {
     return isfinite(time) ? json_real(time) : json_string("inf");
@@ -131,30 +150,59 @@ hb_status hb_rows_print_json(json_t *object, FILE *out)
 
 hb_status hb_rows_check_path(hb_session *session, const char *path)
 {
-    if (!path || hb_points_has_extension(path, ".npy") || hb_points_has_extension(path, ".csv"))
-        return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "-o is %.200s; the name must end in .csv or .npy", path);
+    if (!path || hb_points_is_table(path)) return HB_OK;
+    return hb_session_refuse(session, "-o is %.200s; the name must end in .csv or .npy", path);
 }
 
-static hb_status write_header(const hb_rows *rows, hb_writer *writer, int cells, int is_csv)
+static const char *rows_name(const void *user, int i, char text[HB_ROWS_NAME])
 {
-    const uint64_t shape[] = {rows->n, (uint64_t)cells};
-    if (!is_csv) return hb_writer_npy_begin(writer, HB_DTYPE_F64, 2, shape);
-    const char **names = malloc((size_t)cells * (sizeof *names + CELL));
+    const hb_rows_column *column = ((const hb_rows *)user)->columns;
+    for (; i >= width_of(column); column++) i -= width_of(column);
+    name_cell(column, i, text);
+    return text;
+}
+
+const char *hb_rows_x(const void *user, int i, char text[HB_ROWS_NAME])
+{
+    (void)user;
+    snprintf(text, HB_ROWS_NAME, "x_%d", i + 1);
+    return text;
+}
+
+/* The names of all columns; one block holds the pointers and the texts. */
+static hb_status write_names(hb_writer *writer, int n, hb_rows_namer name, const void *user)
+{
+    const char **names = malloc((size_t)n * (sizeof *names + HB_ROWS_NAME));
     if (!names) return HB_ERROR_MEMORY;
-    char *text = (char *)(names + cells);
-    for (int c = 0, cell = 0; c < rows->n_columns; c++)
-        for (int k = 0; k < width_of(&rows->columns[c]); k++, text += CELL) {
-            name_cell(&rows->columns[c], k, text);
-            names[cell++] = text;
-        }
-    hb_status status = hb_writer_csv_header(writer, cells, names);
+    char *text = (char *)(names + n);
+    for (int i = 0; i < n; i++, text += HB_ROWS_NAME) names[i] = name(user, i, text);
+    const hb_status status = hb_writer_csv_header(writer, n, names);
     free(names);
     return status;
 }
 
-static hb_status write_rows(const hb_rows *rows, hb_writer *writer, int cells, int is_csv)
+hb_status hb_rows_begin(hb_writer *writer, const char *path, hb_dtype dtype, uint64_t n,
+                        int columns, hb_rows_namer name, const void *user)
+{
+    const uint64_t shape[] = {n, (uint64_t)columns};
+    const int cells = columns ? columns : 1;
+    if (!hb_points_has_extension(path, ".csv"))
+        return hb_writer_npy_begin(writer, dtype, columns ? 2 : 1, shape);
+    HB_TRY(hb_writer_csv_begin(writer, dtype, n, cells));
+    return write_names(writer, cells, name, user);
+}
+
+hb_status hb_rows_append(hb_writer *writer, const char *path, hb_dtype dtype, size_t n, int columns,
+                         const void *rows)
+{
+    const int cells = columns ? columns : 1;
+    if (hb_points_has_extension(path, ".csv"))
+        return hb_writer_csv_rows(writer, dtype, n, cells, rows);
+    const size_t size = dtype == HB_DTYPE_F64 ? sizeof(double) : sizeof(float);
+    return hb_writer_write(writer, n * (size_t)cells * size, rows);
+}
+
+static hb_status write_rows(const hb_rows *rows, hb_writer *writer, const char *path, int cells)
 {
     double *line = malloc((size_t)cells * sizeof *line); // (cells)
     hb_status status = line ? HB_OK : HB_ERROR_MEMORY;
@@ -162,8 +210,7 @@ static hb_status write_rows(const hb_rows *rows, hb_writer *writer, int cells, i
         for (int c = 0, cell = 0; c < rows->n_columns; c++)
             for (int k = 0; k < width_of(&rows->columns[c]); k++)
                 line[cell++] = cell_of(&rows->columns[c], i, k);
-        status = is_csv ? hb_writer_csv_rows(writer, HB_DTYPE_F64, 1, cells, line)
-                        : hb_writer_write(writer, (size_t)cells * sizeof *line, line);
+        status = hb_rows_append(writer, path, HB_DTYPE_F64, 1, cells, line);
     }
     free(line);
     return status;
@@ -171,10 +218,10 @@ static hb_status write_rows(const hb_rows *rows, hb_writer *writer, int cells, i
 
 hb_status hb_rows_write(hb_session *session, const hb_rows *rows, const char *path)
 {
-    const int cells = count_cells(rows), is_csv = hb_points_has_extension(path, ".csv");
+    const int cells = count_cells(rows);
     hb_writer *writer;
     HB_TRY(hb_writer_create(hb_session_context(session), path, &writer));
-    hb_status status = write_header(rows, writer, cells, is_csv);
-    if (status == HB_OK) status = write_rows(rows, writer, cells, is_csv);
+    hb_status status = hb_rows_begin(writer, path, HB_DTYPE_F64, rows->n, cells, rows_name, rows);
+    if (status == HB_OK) status = write_rows(rows, writer, path, cells);
     return hb_writer_close(writer, status);
 }

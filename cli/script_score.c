@@ -1,12 +1,15 @@
-/* A score that a Python script computes: the command starts the interpreter and speaks with it over two pipes.
+/* A score that a Python script computes: the command starts the interpreter and speaks with it
+ * over two pipes.
  *
- * To the script, on its descriptor 3: n and dim as 64-bit numbers, then x[n][dim] and tau[n] as doubles. From it, on 4: a
- * kind (0 a score, 1 a log-density, 2 an error) and a length in bytes, both 64-bit, then the values or the sentence. All
- * numbers are of this machine. What the script prints goes to stderr, and so does the traceback of an exception.
+ * To the script, on its descriptor 3: n and dim as 64-bit numbers, then x[n][dim] and tau[n] as
+ * doubles. From it, on 4: a kind (0 a score, 1 a log-density, 2 an error) and a length in bytes,
+ * both 64-bit, then the values or the sentence. All numbers are of this machine. What the script
+ * prints goes to stderr, and so does the traceback of an exception.
  *
- * The script has a process group of its own, which the command ends when it closes the script and with its second signal;
- * a command that is killed takes the script with it (PR_SET_PDEATHSIG). The command looks for a signal while it waits, and
- * for the script's end: a child of the script may hold the pipe, and a script may close it and go on. */
+ * The script has a process group of its own, which the command ends when it closes the script
+ * and with its second signal; a command that is killed takes the script with it
+ * (PR_SET_PDEATHSIG). The command looks for a signal while it waits, and for the script's end: a
+ * child of the script may hold the pipe, and a script may close it and go on. */
 #include "script_score.h"
 
 #include <errno.h>
@@ -107,15 +110,15 @@ struct hb_script {
     int status;    /* of its end */
     int to, from;  /* -1: closed */
     int dim, kind; /* kind -1: not known yet */
-    double limit;  /* of hb_session_clock; 0: none */
+    double limit;  /* of hb_session_now; 0: none */
     char message[MESSAGE];
 };
 
 /* ---- the process ---- */
 
-static int fail(hb_script *script, const char *format, ...) HB_PRINTF(2, 3);
+static int script_fail(hb_script *script, const char *format, ...) HB_PRINTF(2, 3);
 
-static int fail(hb_script *script, const char *format, ...)
+static int script_fail(hb_script *script, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -136,14 +139,15 @@ static int open_pipe(int ends[2])
     return ends[0] >= 0 && ends[1] >= 0;
 }
 
-static int start(hb_script *script, const char *program)
+static int script_start(hb_script *script, const char *program)
 {
     int to[2] = {-1, -1}, from[2] = {-1, -1};
     char option[] = "-c";
     char *const arguments[] = {(char *)(uintptr_t)program, option, (char *)(uintptr_t)SCRIPT,
                                (char *)(uintptr_t)script->target, NULL};
     posix_spawn_file_actions_t actions;
-    if (!open_pipe(to) || !open_pipe(from)) return fail(script, "no pipe: %s", strerror(errno));
+    if (!open_pipe(to) || !open_pipe(from))
+        return script_fail(script, "no pipe: %s", strerror(errno));
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, 2, 1); /* of extensions and children too */
@@ -165,11 +169,11 @@ static int start(hb_script *script, const char *program)
     if (error == 0) hb_session_helper(script->group);
     if (error == 0) return 0;
     script->process = script->group = 0;
-    return fail(script, "%.200s cannot be started: %s", program, strerror(error));
+    return script_fail(script, "%.200s cannot be started: %s", program, strerror(error));
 }
 
 /* Whether the process has ended by itself; how is kept. */
-static int is_over(hb_script *script)
+static int script_is_over(hb_script *script)
 {
     if (script->process > 0 &&
         waitpid(script->process, &script->status, WNOHANG) == script->process)
@@ -178,19 +182,19 @@ static int is_over(hb_script *script)
 }
 
 /* Of a script that answers no more: how it ended, or that it goes on without its pipe. */
-static int ended(hb_script *script)
+static int script_ended(hb_script *script)
 {
-    for (int k = 0; k < LAST_WAITS && !is_over(script); k++) poll(NULL, 0, WAIT);
+    for (int k = 0; k < LAST_WAITS && !script_is_over(script); k++) poll(NULL, 0, WAIT);
     const int status = script->status;
-    if (!is_over(script))
-        return fail(script,
-                    "%.200s: it closed descriptor %d, which is the command's, and continued",
-                    script->target, FROM_SCRIPT);
+    if (!script_is_over(script))
+        return script_fail(script,
+                           "%.200s: it closed descriptor %d, which is the command's, and continued",
+                           script->target, FROM_SCRIPT);
     if (WIFSIGNALED(status))
-        return fail(script, "%.200s: its process was ended by signal %d", script->target,
-                    WTERMSIG(status));
-    return fail(script, "%.200s: its process ended with status %d", script->target,
-                WEXITSTATUS(status));
+        return script_fail(script, "%.200s: its process was ended by signal %d", script->target,
+                           WTERMSIG(status));
+    return script_fail(script, "%.200s: its process ended with status %d", script->target,
+                       WEXITSTATUS(status));
 }
 
 void hb_script_close(hb_script *script)
@@ -207,24 +211,25 @@ void hb_script_close(hb_script *script)
 /* ---- bytes ---- */
 
 /* Until the descriptor is ready, the script has ended, or a signal asks the command to stop. */
-static int wait_for(hb_script *script, int descriptor, short event)
+static int script_wait(hb_script *script, int descriptor, short event)
 {
     struct pollfd one = {.fd = descriptor, .events = event};
     for (;;) {
-        if (hb_session_stops(script->session, NULL, 0, 0)) return fail(script, "stopped");
-        if (script->limit > 0 && hb_session_clock() > script->limit)
-            return fail(script, "%.200s: no answer before the end of --max-time", script->target);
+        if (hb_session_stops(script->session, NULL, 0, 0)) return script_fail(script, "stopped");
+        if (script->limit > 0 && hb_session_now() > script->limit)
+            return script_fail(script, "%.200s: no answer before the end of --max-time",
+                               script->target);
         const int ready = poll(&one, 1, WAIT);
         if (ready > 0) return 0;
-        if (ready == 0 && is_over(script)) return ended(script);
-        if (ready < 0 && errno != EINTR) return fail(script, "poll: %s", strerror(errno));
+        if (ready == 0 && script_is_over(script)) return script_ended(script);
+        if (ready < 0 && errno != EINTR) return script_fail(script, "poll: %s", strerror(errno));
     }
 }
 
 static int send_bytes(hb_script *script, size_t bytes, const void *data)
 {
     for (const char *at = data; bytes > 0;) {
-        if (wait_for(script, script->to, POLLOUT)) return 1;
+        if (script_wait(script, script->to, POLLOUT)) return 1;
         const ssize_t n = write(script->to, at, bytes < 65536 ? bytes : 65536);
         if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (n <= 0) return 2;
@@ -237,10 +242,10 @@ static int send_bytes(hb_script *script, size_t bytes, const void *data)
 static int get_bytes(hb_script *script, size_t bytes, void *data)
 {
     for (char *at = data; bytes > 0;) {
-        if (wait_for(script, script->from, POLLIN)) return 1;
+        if (script_wait(script, script->from, POLLIN)) return 1;
         const ssize_t n = read(script->from, at, bytes);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return ended(script);
+        if (n <= 0) return script_ended(script);
         at += n;
         bytes -= (size_t)n;
     }
@@ -258,13 +263,13 @@ static int send_question(hb_script *script, size_t n, const double *x, const dou
     return sent == 1; /* a script that has ended has said why: its answer tells */
 }
 
-static int read_error(hb_script *script, int64_t bytes)
+static int script_read_error(hb_script *script, int64_t bytes)
 {
     char text[MESSAGE / 2 + 200] = "";
     if (bytes < 0 || (size_t)bytes >= sizeof text)
-        return fail(script, "%.200s: its answer makes no sense", script->target);
+        return script_fail(script, "%.200s: its answer makes no sense", script->target);
     if (get_bytes(script, (size_t)bytes, text)) return 1;
-    return fail(script, "%.100s: %.370s", script->target, text);
+    return script_fail(script, "%.100s: %.370s", script->target, text);
 }
 
 int hb_script_ask(void *user, size_t n, const double *x, const double *tau, double *out)
@@ -273,15 +278,16 @@ int hb_script_ask(void *user, size_t n, const double *x, const double *tau, doub
     int64_t head[2];
     script->message[0] = '\0';
     if (send_question(script, n, x, tau) || get_bytes(script, sizeof head, head)) return 1;
-    if (head[0] == KIND_ERROR) return read_error(script, head[1]);
+    if (head[0] == KIND_ERROR) return script_read_error(script, head[1]);
     if (head[0] != KIND_SCORE && head[0] != KIND_DENSITY)
-        return fail(script,
-                    "%.200s: what is on descriptor %d, which is the command's, is no answer",
-                    script->target, FROM_SCRIPT);
+        return script_fail(script,
+                           "%.200s: what is on descriptor %d, which is the command's, is no answer",
+                           script->target, FROM_SCRIPT);
     if (script->kind < 0) script->kind = head[0] == KIND_DENSITY;
     const size_t width = script->kind == KIND_DENSITY ? 1 : (size_t)script->dim;
     if (head[0] != script->kind || head[1] != (int64_t)(n * width * sizeof *out))
-        return fail(script, "%.200s returned a score and a log-density in turn", script->target);
+        return script_fail(script, "%.200s returned a score and a log-density in turn",
+                           script->target);
     return get_bytes(script, n * width * sizeof *out, out);
 }
 
@@ -290,16 +296,16 @@ const char *hb_script_message(const hb_script *script)
     return script ? script->message : "";
 }
 
-/* A script that is not there is a wrong input, and needs no traceback; modules are found by Python. */
-static hb_status check_file(hb_session *session, const char *target, size_t length)
+/* A script that is not there is a wrong input, and needs no traceback; modules are found by
+ * Python. */
+static hb_status script_check_file(hb_session *session, const char *target, size_t length)
 {
     char path[4096];
     if (length < 3 || length >= sizeof path || strncmp(target + length - 3, ".py", 3) != 0)
         return HB_OK;
     snprintf(path, sizeof path, "%.*s", (int)length, target);
     if (access(path, R_OK) == 0) return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT, "--score: cannot open %.300s: %s", path,
-                           strerror(errno));
+    return hb_session_refuse(session, "--score: cannot open %.300s: %s", path, strerror(errno));
 }
 
 hb_status hb_script_open(hb_session *session, const char *program, const char *target, int dim,
@@ -316,14 +322,12 @@ hb_status hb_script_open(hb_session *session, const char *program, const char *t
                           .kind = -1,
                           .limit = limit};
     const char *colon = strrchr(target, ':');
-    if (!colon || colon == target || !colon[1])
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--score is %.200s; it must be MODULE:FUNCTION or FILE.py:FUNCTION",
-                               target);
-    HB_TRY(check_file(session, target, (size_t)(colon - target)));
+    HB_REFUSE_IF(session, !colon || colon == target || !colon[1],
+                 "--score is %.200s; it must be MODULE:FUNCTION or FILE.py:FUNCTION", target);
+    HB_TRY(script_check_file(session, target, (size_t)(colon - target)));
     double *values = malloc((size_t)dim * sizeof *values); // (dim)
     if (!values) return HB_ERROR_MEMORY;
-    const int failed = start(script, program) || hb_script_ask(script, 1, x, &tau, values);
+    const int failed = script_start(script, program) || hb_script_ask(script, 1, x, &tau, values);
     free(values);
     *is_density = script->kind == KIND_DENSITY;
     if (failed && hb_session_stops(session, NULL, 0, 0)) return HB_ERROR_INTERRUPTED;

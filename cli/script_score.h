@@ -6,9 +6,9 @@
 
 typedef struct hb_script hb_script;
 
-/* Starts PROGRAM (python3) on MODULE:FUNCTION or FILE.py:FUNCTION. One call of the function with x[1][dim] tells what it
- * is: *is_density is 1 for a log-density and 0 for a score. Calls fail after `limit` by hb_session_clock; 0: none. Close in
- * either case. */
+/* Starts PROGRAM (python3) on MODULE:FUNCTION or FILE.py:FUNCTION. One call of the function with
+ * x[1][dim] tells what it is: *is_density is 1 for a log-density and 0 for a score. Calls fail
+ * after `limit` by hb_session_now; 0: none. Close in either case. */
 hb_status hb_script_open(hb_session *session, const char *program, const char *target, int dim,
                          const double *x, double tau, double limit, int *is_density,
                          hb_script **out);

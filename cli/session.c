@@ -1,16 +1,18 @@
 /* The run of a command: context, signals, progress.
  *
- * The first signal only sets a flag. The library asks the progress callback between pieces of its work, and
- * the callback answers with the flag; so a run stops at a known place, its writer removes the
- * temporary file, and the exit code is 1. A second signal ends the process at once; what it leaves is
- * removed by the next writer of the same file. SIGPIPE and SIGXFSZ are ignored, which turns a closed
- * pipe and a file size limit into errors of write(2) that are reported like a full disk.
+ * The first signal only sets a flag. The library asks the progress callback between pieces of
+ * its work, and the callback answers with the flag; so a run stops at a known place, its writer
+ * removes the temporary file, and the exit code is 1. A second signal ends the process at once;
+ * what it leaves is removed by the next writer of the same file. SIGPIPE and SIGXFSZ are
+ * ignored, which turns a closed pipe and a file size limit into errors of write(2) that are
+ * reported like a full disk.
  *
  * Progress: percent, rate and time left. On a terminal one line is rewritten ten times a second;
- * elsewhere plain lines come every five seconds. Nothing is shown in the first half second. How many stages a run has
- * is not known in advance, and after e seconds a stage of some seconds may still follow: a stage that begins at the part
- * b of the whole goes on from there, b + (1 - b) e/(e + 5) done/total. So the number never falls, and 100 % is the end. A
- * command that counts its work itself knows all of it. */
+ * elsewhere plain lines come every five seconds. Nothing is shown in the first half second. How
+ * many stages a run has is not known in advance, and after e seconds a stage of some seconds may
+ * still follow: a stage that begins at the part b of the whole goes on from there, b + (1 - b)
+ * e/(e + 5) done/total. So the number never falls, and 100 % is the end. A command that counts
+ * its work itself knows all of it. */
 #include "session.h"
 #include "report.h"
 #include "session_team.h"
@@ -100,7 +102,7 @@ void hb_session_helper(pid_t group)
 
 /* ---- progress ---- */
 
-double hb_session_clock(void)
+double hb_session_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -147,7 +149,7 @@ static int terminal_width(void)
 static void show_progress(hb_session *session, const char *what, double done, double total)
 {
     if (session->quiet || !(done > 0)) return;
-    const double now = hb_session_clock();
+    const double now = hb_session_now();
     if (strncmp(what, session->what, sizeof session->what - 1) != 0 || done < session->last_done)
         start_stage(session, what, done, now);
     session->last_done = done;
@@ -181,12 +183,12 @@ static int library_progress(void *user, const char *what, double done, double to
 {
     hb_session *session = user;
     if (!session->own_what) show_progress(session, what, done, total);
-    return stop_requested || (session->limit > 0 && hb_session_clock() > session->limit);
+    return stop_requested || (session->limit > 0 && hb_session_now() > session->limit);
 }
 
 void hb_session_limit(hb_session *session, double seconds)
 {
-    session->limit = seconds > 0 ? hb_session_clock() + seconds : 0;
+    session->limit = seconds > 0 ? hb_session_now() + seconds : 0;
 }
 
 void hb_session_done(const hb_session *session)
@@ -234,6 +236,19 @@ hb_status hb_session_writes(hb_session *session, const char *option, const char 
                                                              session->message);
 }
 
+hb_status hb_session_writes_in(hb_session *session, const char *directory, const char *const *names,
+                               int figures)
+{
+    hb_status status = HB_OK;
+    for (; directory && *names && status == HB_OK; names++) {
+        char *path;
+        if (asprintf(&path, "%s/%s", directory, *names) < 0) return HB_ERROR_MEMORY;
+        status = hb_session_writes(session, "-o", path, figures);
+        free(path);
+    }
+    return status;
+}
+
 void hb_session_inputs_end(hb_session *session)
 {
     session->inputs_ended = 1;
@@ -243,12 +258,12 @@ void hb_session_count(hb_session *session, const char *what, const char *unit)
 {
     session->own_what = what;
     session->unit = unit;
-    start_stage(session, what, 0, hb_session_clock());
+    start_stage(session, what, 0, hb_session_now());
 }
 
 void hb_session_detail(hb_session *session, const char *format, ...)
 {
-    if (session->quiet || hb_session_clock() < session->next_shown) return;
+    if (session->quiet || hb_session_now() < session->next_shown) return;
     va_list arguments;
     va_start(arguments, format);
     const int length = vsnprintf(session->detail, sizeof session->detail - 1, format, arguments);
@@ -277,7 +292,7 @@ hb_session *hb_session_open(const char *command, const hb_common *common, hb_out
     hb_context_settings_default(sizeof settings, &settings);
     session->outputs = outputs;
     session->command = command;
-    session->opened = hb_session_clock();
+    session->opened = hb_session_now();
     settings.team = hb_command_team();
     session->quiet = common->quiet || (settings.team && settings.team->rank > 0);
     session->terminal = isatty(STDERR_FILENO);
@@ -347,14 +362,28 @@ int hb_session_quiet(const hb_session *session)
     return session->quiet;
 }
 
+static void session_keep_message(hb_session *session, const char *format, va_list arguments)
+{
+    vsnprintf(session->message, sizeof session->message, format, arguments);
+    hb_options_clean(session->message);
+}
+
 hb_status hb_session_fail(hb_session *session, hb_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(session->message, sizeof session->message, format, arguments);
+    session_keep_message(session, format, arguments);
     va_end(arguments);
-    hb_options_clean(session->message);
     return status;
+}
+
+hb_status hb_session_refuse(hb_session *session, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    session_keep_message(session, format, arguments);
+    va_end(arguments);
+    return HB_ERROR_ARGUMENT;
 }
 
 const char *hb_session_message(const hb_session *session, hb_status status)

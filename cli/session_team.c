@@ -1,13 +1,15 @@
 /* The command under mpirun or srun.
  *
- * A process learns from its environment that it is one of several: OMPI_COMM_WORLD_SIZE (Open MPI), PMI_SIZE (MPICH
- * and others), SLURM_STEP_NUM_TASKS in a step of Slurm. Only then libheatball-mpi.so is loaded: by the name in
- * HEATBALL_MPI, from beside the command's own library, or from where the system looks. A serial run makes no call of
- * MPI. Without the library the command refuses: n processes side by side would each do everything and write the
+ * A process learns from its environment that it is one of several: OMPI_COMM_WORLD_SIZE (Open
+ * MPI), PMI_SIZE (MPICH and others), SLURM_STEP_NUM_TASKS in a step of Slurm. Only then
+ * libheatball-mpi.so is loaded: by the name in HEATBALL_MPI, from beside the command's own
+ * library, or from where the system looks. A serial run makes no call of MPI. Without the
+ * library the command refuses: n processes side by side would each do everything and write the
  * same files.
  *
- * Rank 0 alone prints. A failure that all ranks share is one line, of rank 0; a rank that fails alone (its memory, its
- * disk) waits a while for the others, then says so itself and ends the job, so that nobody waits for it for ever. */
+ * Rank 0 alone prints. A failure that all ranks share is one line, of rank 0; a rank that fails
+ * alone (its memory, its disk) waits a while for the others, then says so itself and ends the
+ * job, so that nobody waits for it for ever. */
 #include "session_team.h"
 
 #include <dlfcn.h>
@@ -33,53 +35,53 @@ static struct {
 static const uint64_t START = UINT64_C(0xcbf29ce484222325);
 
 /* FNV-1a. */
-static uint64_t add_bytes(uint64_t sum, const void *data, size_t n)
+static uint64_t team_add_bytes(uint64_t sum, const void *data, size_t n)
 {
     const unsigned char *byte = data;
     for (size_t i = 0; i < n; i++) sum = (sum ^ byte[i]) * UINT64_C(0x100000001b3);
     return sum;
 }
 
-static int number(const char *name)
+static int team_number(const char *name)
 {
     const char *text = getenv(name);
     return text ? (int)strtol(text, NULL, 10) : 0;
 }
 
-static int processes(void)
+static int team_processes(void)
 {
-    const int sizes[] = {number("OMPI_COMM_WORLD_SIZE"), number("PMI_SIZE"),
-                         getenv("SLURM_STEP_ID") ? number("SLURM_STEP_NUM_TASKS") : 0};
+    const int sizes[] = {team_number("OMPI_COMM_WORLD_SIZE"), team_number("PMI_SIZE"),
+                         getenv("SLURM_STEP_ID") ? team_number("SLURM_STEP_NUM_TASKS") : 0};
     int most = 1;
     for (int i = 0; i < 3; i++)
         if (sizes[i] > most) most = sizes[i];
     return most;
 }
 
-static int find(const char *name, void *function)
+static int team_find(const char *name, void *function)
 {
     void *found = dlsym(own.library, name);
     memcpy(function, &found, sizeof found);
     return found != NULL;
 }
 
-static int load(void)
+static int team_load(void)
 {
     const char *path = getenv("HEATBALL_MPI");
     own.library = dlopen(path && *path ? path : "libheatball-mpi.so", RTLD_NOW | RTLD_GLOBAL);
-    return own.library && find("hb_team_mpi", &own.create) &&
-           find("hb_team_mpi_destroy", &own.destroy) && find("hb_team_mpi_alone", &own.alone) &&
-           find("hb_team_mpi_abort", &own.abort);
+    return own.library && team_find("hb_team_mpi", &own.create) &&
+           team_find("hb_team_mpi_destroy", &own.destroy) &&
+           team_find("hb_team_mpi_alone", &own.alone) && team_find("hb_team_mpi_abort", &own.abort);
 }
 
 hb_status hb_command_team_join(int argc, char **argv, char *message)
 {
-    const int ranks = processes();
+    const int ranks = team_processes();
     if (ranks == 1) return HB_OK;
-    if (!load()) {
+    if (!team_load()) {
         const char *reason = dlerror();
-        const int rank =
-            number("OMPI_COMM_WORLD_RANK") + number("PMI_RANK") + number("SLURM_PROCID");
+        const int rank = team_number("OMPI_COMM_WORLD_RANK") + team_number("PMI_RANK") +
+                         team_number("SLURM_PROCID");
         snprintf(message, 512,
                  "this is one of %d processes, and libheatball-mpi.so, which makes them one run, "
                  "cannot be loaded (%.200s); install Open MPI (libopenmpi-dev), build again, or "
@@ -104,14 +106,14 @@ hb_status hb_command_team_join(int argc, char **argv, char *message)
             ranks);
         return HB_ERROR_UNAVAILABLE;
     }
-    own.sum = add_bytes(START, hb_version(), strlen(hb_version()));
-    for (int i = 1; i < argc; i++) own.sum = add_bytes(own.sum, argv[i], strlen(argv[i]) + 1);
+    own.sum = team_add_bytes(START, hb_version(), strlen(hb_version()));
+    for (int i = 1; i < argc; i++) own.sum = team_add_bytes(own.sum, argv[i], strlen(argv[i]) + 1);
     if (own.team->rank > 0 && !freopen("/dev/null", "w", stdout)) return HB_ERROR_FILE;
     return HB_OK;
 }
 
 /* Is it the number of rank 0? If not, on any rank, all fail with what. */
-static hb_status compare(hb_context *context, uint64_t sum, const char *what)
+static hb_status team_compare(hb_context *context, uint64_t sum, const char *what)
 {
     uint64_t first = sum;
     char message[512];
@@ -125,11 +127,12 @@ static hb_status compare(hb_context *context, uint64_t sum, const char *what)
 hb_status hb_command_team_compare(hb_context *context)
 {
     const char *isa = hb_context_isa(context);
-    HB_TRY(compare(context, add_bytes(START, isa, strlen(isa)),
-                   "has another instruction set than rank 0; give all of them the same with "
-                   "--isa, and networks also with ONEDNN_MAX_CPU_ISA"));
-    return compare(context, own.sum,
-                   "was started with other arguments or another version than rank 0");
+    HB_TRY(team_compare(
+        context, team_add_bytes(START, isa, strlen(isa)),
+        "has another instruction set than rank 0; give all of them the same with --isa, "
+        "and networks also with ONEDNN_MAX_CPU_ISA"));
+    return team_compare(context, own.sum,
+                        "was started with other arguments or another version than rank 0");
 }
 
 hb_status hb_command_team_compare_file(hb_context *context, const char *path)
@@ -140,10 +143,11 @@ hb_status hb_command_team_compare_file(hb_context *context, const char *path)
     size_t n;
     struct stat info;
     FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL;
-    while (file && (n = fread(block, 1, sizeof block, file)) > 0) sum = add_bytes(sum, block, n);
+    while (file && (n = fread(block, 1, sizeof block, file)) > 0)
+        sum = team_add_bytes(sum, block, n);
     if (file) fclose(file);
     snprintf(what, sizeof what, "has other bytes in %.300s than rank 0", path);
-    return compare(context, file ? sum : 0, what);
+    return team_compare(context, file ? sum : 0, what);
 }
 
 const hb_team *hb_command_team(void)

@@ -6,7 +6,7 @@
  *                                   (times, points)   or (times, n_1, n_2, ..)
  *     score, score_se               the same with a last axis d
  * An axis of a mesh that is one number has n = 1. */
-#include "solve_arrays.h"
+#include "command_solve.h"
 
 #include <heatball/file.h>
 
@@ -15,8 +15,9 @@
 
 enum { MOST_AXES = 30 };
 
-/* The coordinates of one axis of a mesh: those of the points that differ in nothing else from the first. */
-static hb_status add_axis(hb_npz *npz, const hb_points *points, int axis)
+/* The coordinates of one axis of a mesh: those of the points that differ in nothing else from
+ * the first. */
+static hb_status npz_add_axis(hb_npz *npz, const hb_points *points, int axis)
 {
     const uint64_t n = points->mesh[axis];
     size_t stride = (size_t)points->dim;
@@ -31,15 +32,15 @@ static hb_status add_axis(hb_npz *npz, const hb_points *points, int axis)
     return status;
 }
 
-static hb_status add_points(hb_npz *npz, const hb_points *points, int is_mesh)
+static hb_status npz_add_points(hb_npz *npz, const hb_points *points, int is_mesh)
 {
     const uint64_t shape[] = {points->n, (uint64_t)points->dim};
     if (!is_mesh) return hb_npz_add(npz, 2, "points", shape, points->x);
-    for (int axis = 0; axis < points->dim; axis++) HB_TRY(add_axis(npz, points, axis));
+    for (int axis = 0; axis < points->dim; axis++) HB_TRY(npz_add_axis(npz, points, axis));
     return HB_OK;
 }
 
-static hb_status add_times(hb_npz *npz, const hb_solution *solution)
+static hb_status npz_add_times(hb_npz *npz, const hb_solution *solution)
 {
     const uint64_t n = hb_solution_n_times(solution);
     double *t = malloc((size_t)n * sizeof *t); // (n)
@@ -50,8 +51,8 @@ static hb_status add_times(hb_npz *npz, const hb_solution *solution)
     return status;
 }
 
-static hb_status add_columns(hb_npz *npz, const hb_points *points, const hb_solution *solution,
-                             int is_mesh)
+static hb_status npz_add_columns(hb_npz *npz, const hb_points *points, const hb_solution *solution,
+                                 int is_mesh)
 {
     static const struct {
         const char *name;
@@ -86,9 +87,9 @@ hb_status hb_solve_write_npz(hb_session *session, const hb_points *points,
     const int is_mesh = points->mesh && points->dim <= MOST_AXES;
     hb_npz *npz;
     HB_TRY(hb_npz_create(hb_session_context(session), path, &npz));
-    hb_status status = add_times(npz, solution);
-    if (status == HB_OK) status = add_points(npz, points, is_mesh);
-    if (status == HB_OK) status = add_columns(npz, points, solution, is_mesh);
+    hb_status status = npz_add_times(npz, solution);
+    if (status == HB_OK) status = npz_add_points(npz, points, is_mesh);
+    if (status == HB_OK) status = npz_add_columns(npz, points, solution, is_mesh);
     if (status == HB_OK) return hb_npz_commit(npz);
     hb_npz_abort(npz);
     return status;

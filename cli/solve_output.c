@@ -1,12 +1,11 @@
 /* What `heatball solve` prints.
  *
- * One method: a line that begins with # and says what was done, a table with one row per point, and below
- * it one line for each point whose errors cannot be trusted; such errors are inf in the table and null in
- * JSON. Several methods: the same lines for each of them, then a table for each point with one row per
- * method. */
-#include "solve_output.h"
+ * One method: a line that begins with # and says what was done, a table with one row per point,
+ * and below it one line for each point whose errors cannot be trusted; such errors are inf in
+ * the table and null in JSON. Several methods: the same lines for each of them, then a table for
+ * each point with one row per method. */
+#include "command_solve.h"
 #include "rows.h"
-#include "solve_arrays.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -47,8 +46,8 @@ static hb_status repeat_points(const hb_points *points, const hb_solution *solut
         for (size_t i = 0; i < points->n; i++) t[k * points->n + i] = hb_solution_time(solution, k);
         memcpy(t + n + k * size, points->x, size * sizeof *t);
     }
-    out->columns[0] = (hb_rows_column){"t", NULL, 0, t, NULL};
-    out->columns[1] = (hb_rows_column){"x", NULL, points->dim, t + n, NULL};
+    out->columns[0] = (hb_rows_column){.name = "t", .values = t};
+    out->columns[1] = (hb_rows_column){.name = "x", .width = points->dim, .values = t + n};
     return HB_OK;
 }
 
@@ -58,11 +57,13 @@ static hb_status rows_of(const hb_points *points, const hb_solution *solution, s
     const int several = hb_solution_n_times(solution) > 1;
     *out = (shown_rows){
         .rows = {points->n * hb_solution_n_times(solution), N_COLUMNS + 1 + several, out->columns}};
-    out->columns[0] = (hb_rows_column){"x", NULL, points->dim, points->x, NULL};
+    out->columns[0] = (hb_rows_column){.name = "x", .width = points->dim, .values = points->x};
     for (int c = 0; c < N_COLUMNS; c++)
         out->columns[c + 1 + several] =
-            (hb_rows_column){parts[c].name, parts[c].suffix, parts[c].is_vector ? points->dim : 0,
-                             hb_solution_values(solution, parts[c].column), NULL};
+            (hb_rows_column){.name = parts[c].name,
+                             .suffix = parts[c].suffix,
+                             .width = parts[c].is_vector ? points->dim : 0,
+                             .values = hb_solution_values(solution, parts[c].column)};
     return several ? repeat_points(points, solution, out) : HB_OK;
 }
 
@@ -102,7 +103,7 @@ static json_t *json_warnings(const hb_solution *solution)
 }
 
 /* Adds "warnings", and "methods" and "samples" of the points where sampling gave them. */
-static void add_marks(json_t *object, const hb_solution *solution)
+static void json_add_marks(json_t *object, const hb_solution *solution)
 {
     const size_t n = count_rows(solution);
     int sampled = 0;
@@ -121,44 +122,45 @@ static void add_marks(json_t *object, const hb_solution *solution)
 /* ---- one method ---- */
 
 /* One number, or null, as JSON has no infinity. */
-static json_t *number(double value)
+static json_t *json_number(double value)
 {
     return isfinite(value) ? json_real(value) : isinf(value) ? json_string("inf") : json_null();
 }
 
 /* "time" and "tau": numbers, or lists of them. */
-static void add_times(json_t *object, const hb_solve_shown *shown, const hb_solution *solution)
+static void json_add_times(json_t *object, const hb_solve_shown *shown, const hb_solution *solution)
 {
-    json_t *times = number(shown->time), *taus = number(shown->tau);
+    json_t *times = json_number(shown->time), *taus = json_number(shown->tau);
     if (solution && hb_solution_n_times(solution) > 1) {
         json_decref(times);
         json_decref(taus);
         times = json_array();
         taus = json_array();
         for (size_t k = 0; k < hb_solution_n_times(solution); k++) {
-            json_array_append_new(times, number(hb_solution_time(solution, k)));
-            json_array_append_new(taus, number(hb_solution_time_tau(solution, k)));
+            json_array_append_new(times, json_number(hb_solution_time(solution, k)));
+            json_array_append_new(taus, json_number(hb_solution_time_tau(solution, k)));
         }
     }
     json_object_set_new(object, "time", times);
     json_object_set_new(object, "tau", taus);
 }
 
-static hb_status print_json(const hb_solve_shown *shown, const hb_rows *rows,
-                            const hb_solution *solution)
+static hb_status solution_print_json(const hb_solve_shown *shown, const hb_rows *rows,
+                                     const hb_solution *solution)
 {
     json_t *object = json_pack("{s:s, s:s}", "method", hb_solution_method(solution), "note",
                                hb_solution_note(solution));
-    if (object) add_times(object, shown, solution);
+    if (object) json_add_times(object, shown, solution);
     if (object) json_object_set_new(object, "seed", json_integer((json_int_t)shown->seed));
     if (object) json_object_set_new(object, "dim", json_integer(shown->points->dim));
-    if (object) add_marks(object, solution);
+    if (object) json_add_marks(object, solution);
     if (object && shown->path) json_object_set_new(object, "file", json_string(shown->path));
     if (object && !shown->path) json_object_set_new(object, "points", hb_rows_json(rows));
     return hb_rows_print_json(object, stdout);
 }
 
-/* "time 1, tau 0.5", or "5 times from 0 to 1, tau 0 to 0.5" in the order in which they were asked for. */
+/* "time 1, tau 0.5", or "5 times from 0 to 1, tau 0 to 0.5" in the order in which they were
+ * asked for. */
 static void print_times(const hb_solve_shown *shown, const hb_solution *solution)
 {
     const size_t n = solution ? hb_solution_n_times(solution) : 1;
@@ -170,8 +172,8 @@ static void print_times(const hb_solve_shown *shown, const hb_solution *solution
                hb_solution_time_tau(solution, n - 1));
 }
 
-static hb_status show(hb_session *session, const hb_solve_shown *shown, const hb_rows *rows,
-                      const hb_solution *solution)
+static hb_status solution_show(hb_session *session, const hb_solve_shown *shown,
+                               const hb_rows *rows, const hb_solution *solution)
 {
     const int quiet = hb_session_quiet(session);
     const size_t n_times = hb_solution_n_times(solution);
@@ -180,7 +182,7 @@ static hb_status show(hb_session *session, const hb_solve_shown *shown, const hb
         HB_TRY(hb_solve_write_npz(session, shown->points, solution, shown->path));
     else if (shown->path)
         HB_TRY(hb_rows_write(session, rows, shown->path));
-    if (shown->json) return print_json(shown, rows, solution);
+    if (shown->json) return solution_print_json(shown, rows, solution);
     if (shown->path && quiet) return HB_OK;
     if (shown->path) printf("%s: %zu points", shown->path, shown->points->n);
     if (shown->path && n_times > 1) printf(" at %zu times", n_times);
@@ -200,7 +202,7 @@ hb_status hb_solve_show(hb_session *session, const hb_solve_shown *shown,
 {
     shown_rows rows;
     hb_status status = rows_of(shown->points, solution, &rows);
-    if (status == HB_OK) status = show(session, shown, &rows.rows, solution);
+    if (status == HB_OK) status = solution_show(session, shown, &rows.rows, solution);
     free(rows.repeated);
     return status;
 }
@@ -208,16 +210,15 @@ hb_status hb_solve_show(hb_session *session, const hb_solve_shown *shown,
 hb_status hb_solve_check_path(hb_session *session, const char *path)
 {
     if (!path || hb_points_has_extension(path, ".npz")) return HB_OK;
-    if (hb_points_has_extension(path, ".npy") || hb_points_has_extension(path, ".csv"))
-        return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "-o is %.200s; the name must end in .csv, .npy or .npz", path);
+    if (hb_points_is_table(path)) return HB_OK;
+    return hb_session_refuse(session, "-o is %.200s; the name must end in .csv, .npy or .npz",
+                             path);
 }
 
 /* ---- several methods ---- */
 
 /* The values of a row of all methods that apply: one column per part, (n, width). */
-static hb_status gather(size_t row, int dim, int n, const hb_solve_try *tries, double **out)
+static hb_status tries_gather(size_t row, int dim, int n, const hb_solve_try *tries, double **out)
 {
     const size_t d = (size_t)dim, rows = (size_t)n;
     double *at = *out = malloc(rows * (6 + 2 * d) * sizeof *at);
@@ -232,24 +233,26 @@ static hb_status gather(size_t row, int dim, int n, const hb_solve_try *tries, d
     return HB_OK;
 }
 
-static hb_status print_block(const hb_points *points, size_t row, int n, const hb_solve_try *tries)
+static hb_status tries_print_block(const hb_points *points, size_t row, int n,
+                                   const hb_solve_try *tries)
 {
     const size_t point = row % points->n;
     double *values, seconds[MOST_TRIES];
     const char *names[MOST_TRIES];
-    hb_rows_column columns[N_COLUMNS + 2] = {{"method", NULL, 0, NULL, names}};
-    if (gather(row, points->dim, n, tries, &values) != HB_OK) return HB_ERROR_MEMORY;
+    hb_rows_column columns[N_COLUMNS + 2] = {{.name = "method", .texts = names}};
+    if (tries_gather(row, points->dim, n, tries, &values) != HB_OK) return HB_ERROR_MEMORY;
     const double *at = values;
     for (int c = 0; c < N_COLUMNS; c++) {
         const int width = parts[c].is_vector ? points->dim : 0;
-        columns[c + 1] = (hb_rows_column){parts[c].name, parts[c].suffix, width, at, NULL};
+        columns[c + 1] = (hb_rows_column){
+            .name = parts[c].name, .suffix = parts[c].suffix, .width = width, .values = at};
         at += (size_t)n * (size_t)(width ? width : 1);
     }
     for (int k = 0; k < n; k++) {
         names[k] = tries[k].name;
         seconds[k] = (double)(long)(1000 * tries[k].seconds + 0.5) / 1000;
     }
-    columns[N_COLUMNS + 1] = (hb_rows_column){"seconds", NULL, 0, seconds, NULL};
+    columns[N_COLUMNS + 1] = (hb_rows_column){.name = "seconds", .values = seconds};
     if (hb_solution_n_times(tries[0].solution) > 1)
         printf("time %.9g, ", hb_solution_time(tries[0].solution, row / points->n));
     printf("point %zu: x =", point + 1);
@@ -269,7 +272,7 @@ static json_t *json_try(const hb_points *points, const hb_solve_try *t)
     json_t *object = json_pack("{s:s, s:s, s:f}", "method", t->name, "note",
                                hb_solution_note(t->solution), "seconds", t->seconds);
     if (!object) return NULL;
-    add_marks(object, t->solution);
+    json_add_marks(object, t->solution);
     if (rows_of(points, t->solution, &rows) == HB_OK)
         json_object_set_new(object, "points", hb_rows_json(&rows.rows));
     free(rows.repeated);
@@ -289,7 +292,7 @@ static hb_status print_tries_json(const hb_solve_shown *shown, int n, const hb_s
     for (int k = 0; list && k < n; k++)
         json_array_append_new(list, json_try(shown->points, &tries[k]));
     json_t *object = json_pack("{s:s}", "method", "all");
-    if (object) add_times(object, shown, any_solution(n, tries));
+    if (object) json_add_times(object, shown, any_solution(n, tries));
     if (object) json_object_set_new(object, "seed", json_integer((json_int_t)shown->seed));
     if (object) json_object_set_new(object, "dim", json_integer(shown->points->dim));
     if (object) json_object_set_new(object, "tried", list);
@@ -316,7 +319,7 @@ hb_status hb_solve_show_tries(hb_session *session, const hb_solve_shown *shown, 
     }
     hb_status status = HB_OK;
     for (size_t i = 0; i < shown->points->n * shown->n_times && status == HB_OK; i++)
-        status = print_block(shown->points, i, n_good, good);
+        status = tries_print_block(shown->points, i, n_good, good);
     for (int k = 0; k < n_good; k++) print_warnings(good[k].solution);
     return status;
 }

@@ -1,9 +1,11 @@
 /* The window of a figure, and the values in it.
  *
- * The window holds the asked points and the bulk of every time, where ln u is within HB_SCENE_BULK of its largest value
- * on a lattice of N_SEARCH points per axis over the grid's box. Values come from the grid behind the solution
- * (hb_solution_evaluate), which is not solved again, and at time 0 from the initial density. */
-#include "solve_scene.h"
+ * The window holds the asked points and the core region of every time, where ln u is within
+ * HB_SCENE_CORE of its largest value on a lattice of N_SEARCH points per axis over the grid's
+ * box. Values come from the grid behind the solution (hb_solution_evaluate), which is not solved
+ * again, and at time 0 from the initial density. */
+#include "command_solve.h"
+#include "plot_path.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,8 +18,9 @@ static const hb_window NOWHERE = {{INFINITY, INFINITY}, {-INFINITY, -INFINITY}};
 
 static double between(double low, double high, int i, int n)
 {
-    return i == n - 1 ? high
-                      : low + (high - low) * i / (n - 1); /* the end exactly: it may be a wall */
+    return i == n - 1
+               ? high
+               : low + (high - low) * i / (n - 1); /* the end exactly: it may be a boundary */
 }
 
 void hb_scene_lattice_point(const hb_window *w, int dim, int n, int k, double *x)
@@ -39,7 +42,7 @@ int hb_scene_is_known(const hb_scene *scene, size_t k)
 
 /* ---- values ---- */
 
-/* Points outside the box are moved to its wall; returns how many. */
+/* Points outside the box are moved to its boundary; returns how many. */
 static size_t move_inside(int dim, size_t n, const double *low, const double *high, double *x)
 {
     size_t moved = 0;
@@ -95,8 +98,8 @@ static void widen(int dim, const hb_window *by, hb_window *w)
     }
 }
 
-/* The part of the box where v is within the bulk, and a step beyond. */
-static void shrink_to_bulk(int dim, int count, const double *x, const double *v, hb_window *w)
+/* The part of the box where v is within the core region, and a step beyond. */
+static void scene_shrink(int dim, int count, const double *x, const double *v, hb_window *w)
 {
     double largest = -INFINITY;
     for (int k = 0; k < count; k++) largest = fmax(largest, v[k]);
@@ -104,7 +107,7 @@ static void shrink_to_bulk(int dim, int count, const double *x, const double *v,
         const double step = (w->high[axis] - w->low[axis]) / (N_SEARCH - 1);
         double low = INFINITY, high = -INFINITY;
         for (int k = 0; k < count; k++) {
-            if (!(v[k] > largest - HB_SCENE_BULK)) continue;
+            if (!(v[k] > largest - HB_SCENE_CORE)) continue;
             low = fmin(low, x[k * dim + axis]);
             high = fmax(high, x[k * dim + axis]);
         }
@@ -114,8 +117,8 @@ static void shrink_to_bulk(int dim, int count, const double *x, const double *v,
     }
 }
 
-/* The bulk of time k; *box becomes the box that it lies in. */
-static hb_status find_bulk(const hb_scene *scene, size_t k, hb_window *box, hb_window *bulk)
+/* The core region of time k; *box becomes the box that it lies in. */
+static hb_status scene_find_core(const hb_scene *scene, size_t k, hb_window *box, hb_window *core)
 {
     const int dim = scene->points->dim, count = dim == 1 ? N_SEARCH : N_SEARCH * N_SEARCH;
     const size_t n = (size_t)count, d = (size_t)dim;
@@ -126,7 +129,7 @@ static hb_status find_bulk(const hb_scene *scene, size_t k, hb_window *box, hb_w
     if (status != HB_OK) return status;
     memcpy(box->low, low, d * sizeof *low);
     memcpy(box->high, high, d * sizeof *high);
-    *bulk = *box;
+    *core = *box;
     if (!grid) return HB_OK; /* it is one already */
     double *x =
         malloc(n * (2 + 3 * d) * sizeof *x); // x, score, its error (n, dim), v, its error (n)
@@ -135,7 +138,7 @@ static hb_status find_bulk(const hb_scene *scene, size_t k, hb_window *box, hb_w
     for (int i = 0; i < count; i++)
         hb_scene_lattice_point(box, dim, N_SEARCH, i, x + (size_t)i * d);
     status = hb_scene_evaluate(scene, k, n, x, v, v_se, score, score_se);
-    if (status == HB_OK) shrink_to_bulk(dim, count, x, v, bulk);
+    if (status == HB_OK) scene_shrink(dim, count, x, v, core);
     free(x);
     return status;
 }
@@ -166,13 +169,13 @@ hb_status hb_scene_find_window(hb_scene *scene)
     int grids = 0;
     *w = NOWHERE;
     for (size_t k = 0; k < scene->n_times; k++) {
-        hb_window box, bulk;
+        hb_window box, core;
         if (!hb_scene_is_known(scene, k)) continue;
-        const hb_status status = find_bulk(scene, k, &box, &bulk);
+        const hb_status status = scene_find_core(scene, k, &box, &core);
         if (status != HB_OK) return status;
         grids += hb_solution_time(scene->solution, k) > 0;
         widen(dim, &box, &boxes);
-        widen(dim, &bulk, w);
+        widen(dim, &core, w);
     }
     include_points(scene->points, grids > 0 ? &boxes : NULL, w);
     if (!(w->low[0] < w->high[0])) /* one point */
@@ -180,16 +183,82 @@ hb_status hb_scene_find_window(hb_scene *scene)
     return HB_OK;
 }
 
-/* ---- films ---- */
+/* ---- animations ---- */
 
-hb_status hb_scene_write_film(const hb_scene *scene, hb_figure **frames, const char *title,
-                              const char *path)
+int hb_scene_is_animation(const char *path)
 {
-    double *times = malloc(scene->n_times * sizeof *times); // (n_times)
-    if (!times) return HB_ERROR_MEMORY;
-    for (size_t k = 0; k < scene->n_times; k++) times[k] = hb_solution_time(scene->solution, k);
-    const hb_status status =
-        hb_figure_write_film(scene->context, scene->n_times, title, path, times, frames);
+    return hb_points_has_extension(path, ".gif") || hb_points_has_extension(path, ".html");
+}
+
+hb_status hb_scene_animate(const hb_scene *scene, const hb_scene_frames *frames, const char *path)
+{
+    const size_t n = scene->n_times;
+    double *times = malloc(n * sizeof *times);        // (n)
+    hb_figure **figures = calloc(n, sizeof *figures); // (n)
+    hb_status status = times && figures ? HB_OK : HB_ERROR_MEMORY;
+    for (size_t k = 0; k < n && status == HB_OK; k++) {
+        times[k] = hb_solution_time(scene->solution, k);
+        status = hb_figure_create(scene->context, frames->rows, 1, frames->height, frames->width,
+                                  &figures[k]);
+        if (status == HB_OK) status = frames->draw(scene, k, figures[k], frames->user);
+    }
+    if (status == HB_OK)
+        status = hb_figure_write_film(scene->context, n, frames->title, path, times, figures);
+    for (size_t k = 0; figures && k < n; k++) hb_figure_destroy(figures[k]);
+    free(figures);
     free(times);
     return status;
+}
+
+/* ---- which figure ---- */
+
+static hb_status figure_check_name(hb_session *session, const char *path, int dim, size_t n_times)
+{
+    HB_REFUSE_IF(session, n_times == 1 && hb_scene_is_animation(path),
+                 "--plot is %.200s, an animation, and there is one time; give several, as --time "
+                 "0:1:0.1, or a name that ends in .svg, .png or .pdf",
+                 path);
+    if (n_times == 1) return hb_plot_path_check(session, path);
+    if (hb_scene_is_animation(path)) return HB_OK;
+    const hb_status status = hb_plot_path_check(session, path);
+    if (status == HB_OK && dim == 1) return HB_OK;
+    return hb_session_refuse(
+        session,
+        "--plot is %.200s; of %zu times in dimension %d the name must end in %s.gif or .html", path,
+        n_times, dim, dim == 1 ? ".svg, .png, .pdf, " : "");
+}
+
+hb_status hb_solve_figure_check(hb_session *session, const char *path, int dim, int method,
+                                size_t n_times)
+{
+    if (!path) return HB_OK;
+    HB_REFUSE_IF(session, dim > 2, "--plot draws problems of dimension 1 and 2; this one has %d",
+                 dim);
+    const hb_status status = figure_check_name(session, path, dim, n_times);
+    if (status != HB_OK) return status;
+    const hb_method_description *info = hb_method_of(method);
+    HB_REFUSE_IF(session, dim == 2 && info && method != HB_METHOD_AUTO && !info->on_grid,
+                 "--plot in two dimensions is drawn from the grid, which --method %s has not; "
+                 "leave one of them out",
+                 info->name);
+    return HB_OK;
+}
+
+hb_status hb_solve_figure_write(hb_session *session, const hb_problem *problem,
+                                const hb_points *points, const hb_solution *solution,
+                                const char *path)
+{
+    hb_scene scene = {.context = hb_session_context(session),
+                      .problem = problem,
+                      .points = points,
+                      .solution = solution,
+                      .n_times = hb_solution_n_times(solution)};
+    for (size_t k = 0; points->dim == 2 && k < scene.n_times; k++)
+        if (!hb_scene_is_known(&scene, k))
+            return hb_session_fail(
+                session, HB_ERROR_UNAVAILABLE,
+                "--plot in two dimensions is drawn from the grid, which refused");
+    const hb_status status = hb_scene_find_window(&scene);
+    if (status != HB_OK) return status;
+    return (points->dim == 1 ? hb_scene_draw_line : hb_scene_draw_plane)(&scene, path);
 }

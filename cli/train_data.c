@@ -1,10 +1,10 @@
 /* The data of a training: draws of a named set, or rows of a file in an order of their own.
  *
  * Both commands that need them, train and evaluate, split a file in the same way: the order is
- * hb_data_split(n, seed) with the seed of the training, the last floor(share n) rows are held out.
- * So `evaluate` finds again, from the model's seed, the rows that the model has never seen. */
-#include "train_data.h"
-#include "named_set.h"
+ * hb_data_split(n, seed) with the seed of the training, the last floor(fraction n) rows are held
+ * out. So `evaluate` finds again, from the model's seed, the rows that the model has never seen. */
+#include "command_data.h"
+#include "command_train.h"
 #include "points.h"
 
 #include <heatball/file.h>
@@ -18,7 +18,7 @@ static const double SAME =
 
 int hb_train_data_is_file(const char *name)
 {
-    return hb_points_has_extension(name, ".npy") || hb_points_has_extension(name, ".csv");
+    return hb_points_is_table(name);
 }
 
 hb_status hb_train_data_named(hb_session *session, const char *name, uint64_t rows, uint64_t seed,
@@ -27,11 +27,10 @@ hb_status hb_train_data_named(hb_session *session, const char *name, uint64_t ro
     *out = (hb_train_data){.name = name, .n = (size_t)rows};
     const hb_status status = hb_named_set_open(session, name, &out->set);
     if (status != HB_OK && strpbrk(name, "./"))
-        return hb_session_fail(
-            session, status,
-            "--data is %.200s; it must be a set of heatball data list, or a file "
-            "whose name ends in .npy or .csv",
-            name);
+        return hb_session_fail(session, status,
+                               "--data is %.200s; it must be a set of heatball data list, or a "
+                               "file whose name ends in .npy or .csv",
+                               name);
     if (status != HB_OK) return status;
     out->dim = hb_mixture_dim(out->set);
     if (rows == 0) return HB_OK;
@@ -50,18 +49,18 @@ static hb_status read_labels(hb_session *session, const char *path, size_t n, in
     double *values = NULL;
     hb_status status = hb_table_read(context, path, &axes, shape, &values);
     if (status == HB_OK && (axes > 2 || (axes == 2 && shape[1] != 1) || shape[0] != n))
-        status = hb_session_fail(
-            session, HB_ERROR_ARGUMENT,
-            "--labels: %.200s has %llu rows and %llu columns; it must have one "
-            "number for each of the %zu rows of data",
-            path, (unsigned long long)shape[0], (unsigned long long)(axes > 1 ? shape[1] : 1), n);
+        status = hb_session_refuse(session,
+                                   "--labels: %.200s has %llu rows and %llu columns; it must have "
+                                   "one number for each of the %zu rows of data",
+                                   path, (unsigned long long)shape[0],
+                                   (unsigned long long)(axes > 1 ? shape[1] : 1), n);
     *classes = 0;
     for (size_t i = 0; status == HB_OK && i < n; i++) {
         if (!(values[i] >= 0 && values[i] < 100000 && values[i] == floor(values[i])))
-            status = hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                     "--labels: row %zu of %.200s is %g; a class must be an "
-                                     "integer from 0 to 99999",
-                                     i + 1, path, values[i]);
+            status = hb_session_refuse(
+                session,
+                "--labels: row %zu of %.200s is %g; a class must be an integer from 0 to 99999",
+                i + 1, path, values[i]);
         const int label = status == HB_OK ? (int)values[i] : 0;
         labels[i] = label;
         if (label >= *classes) *classes = label + 1;
@@ -87,7 +86,7 @@ static hb_status permute(hb_context *context, uint64_t seed, size_t n, size_t di
 }
 
 hb_status hb_train_data_read(hb_session *session, const char *path, const char *labels,
-                             double share, uint64_t seed, hb_train_data *out)
+                             double fraction, uint64_t seed, hb_train_data *out)
 {
     hb_context *context = hb_session_context(session);
     size_t n = 0;
@@ -102,14 +101,15 @@ hb_status hb_train_data_read(hb_session *session, const char *path, const char *
             classes ? read_labels(session, labels, n, classes, &out->classes) : HB_ERROR_MEMORY;
     }
     if (status == HB_OK) status = permute(context, seed, n, (size_t)out->dim, x, classes, out);
-    out->held = (size_t)floor(share * (double)n);
+    out->held = (size_t)floor(fraction * (double)n);
     out->n = n - out->held;
     free(classes);
     hb_context_release(context, x);
     return status;
 }
 
-/* The first k rows have the model's shift as their mean, and a mean square of (x - shift)/scale of 1. */
+/* The first k rows have the model's shift as their mean, and a mean square of (x - shift)/scale
+ * of 1. */
 hb_status hb_train_data_seen(const hb_train_data *data, const hb_model *model, long *seen)
 {
     const size_t d = (size_t)data->dim, n = data->n + data->held;

@@ -1,10 +1,10 @@
 /* The options of `heatball train`: their table, which of them exclude each other, and the settings
  * that they become.
  *
- * Kinds, ranges, defaults and most help are those of the library's table of settings (hb_train_setting); here are
- * the names and places. An option of one method is refused with another one: a run that silently ignores half of
- * its command line is worth nothing. */
-#include "train_options.h"
+ * Kinds, ranges, defaults and most help are those of the library's table of settings
+ * (hb_train_setting); here are the names and places. An option of one method is refused with
+ * another one: a run that silently ignores half of its command line is worth nothing. */
+#include "command_train.h"
 #include "plot_path.h"
 #include "points.h"
 #include "problem_options.h"
@@ -57,7 +57,20 @@ const hb_option hb_train_options[] = {
          "file of rows, common for images, no for a named set and with --drift"),
     HB_OPTION(TEXT, "labels", "FILE", labels,
               "a .npy or .csv file with the class of each row, 0, 1, .."),
-    HB_IMAGE_OPTIONS(offsetof(hb_train_values, images)),
+    HB_OPTION(CHOICE, "part", NULL, images.part, "images: the part of the set; default: train",
+              .choices = hb_data_part_names),
+    HB_OPTION(INTEGER, "resize", "N", images.resize,
+              "images: make them N by N pixels; default: as in the file", .min = 1, .max = 128),
+    HB_OPTION(CHOICE, "resample", NULL, images.resample,
+              "images: how --resize makes a pixel; default: area",
+              .choices = hb_data_resample_names),
+    HB_OPTION(CHOICE, "binarize", NULL, images.binarize,
+              "images: make pixels black or white; default: none",
+              .choices = hb_data_binarize_names),
+    HB_OPTION(FLAG, "dequantise", NULL, images.dequantise,
+              "images: spread each of the 256 grey values over its own interval at random"),
+    HB_OPTION(UNSIGNED, "limit", "N", images.limit,
+              "images: only the first N of them; default: all", .min = 2, .max = 1e9),
     TOLD("epochs", "E", epochs, "times that every row is seen; default, without --steps: 600"),
     TOLD("steps", "K", steps, "steps of the optimiser, instead of --epochs", .min = 1, .max = 1e15),
     SETTING("max-time", "SECONDS", max_time),
@@ -92,23 +105,18 @@ const hb_option hb_train_options[] = {
     HB_OPTION(TEXT, "plot", "FILE", plot,
               "draw the losses during the training into this file, .svg, .png or .pdf by its name",
               .rules = HB_OPTION_FIGURE),
-    HB_OPTION_JSON(hb_train_values, json),
+    HB_OPTION_JSON,
     {0}};
 
 /* ---- checked ---- */
-
-static hb_status refuse(hb_session *session, const char *text)
-{
-    return hb_session_fail(session, HB_ERROR_ARGUMENT, "%s", text);
-}
 
 /* An option that only some methods look at. */
 static hb_status check_for(hb_session *session, const hb_train_values *v, int given, int needed,
                            const char *option, const char *methods)
 {
     if (!given || needed) return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT, "%s is for --method %s; --method is %s",
-                           option, methods, hb_loss_names()[v->settings.loss]);
+    return hb_session_refuse(session, "%s is for --method %s; --method is %s", option, methods,
+                             hb_loss_names()[v->settings.loss]);
 }
 
 static hb_status check_method(hb_session *session, const hb_train_values *v)
@@ -135,22 +143,18 @@ static hb_status check_method(hb_session *session, const hb_train_values *v)
 
 hb_status hb_train_options_check(hb_session *session, const hb_train_values *v)
 {
-    if (v->drift && v->settings.process >= 0)
-        return refuse(session, "--process and --drift are both given; give one of them");
-    if (v->params.n && !v->drift)
-        return refuse(session, "--param is given without --drift; give both");
-    if (v->noise && !v->drift)
-        return refuse(session, "--noise is given without --drift; give both");
-    if (v->convention >= 0 && !v->noise)
-        return refuse(session, "--convention is given without --noise; give both");
-    if (v->settings.epochs && v->settings.steps)
-        return refuse(session, "--epochs and --steps are both given; give one of them");
-    if (!hb_points_has_extension(v->path, ".safetensors"))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "-o is %.200s; the name must end in .safetensors", v->path);
-    if (v->log && !hb_points_has_extension(v->log, ".csv"))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--log is %.200s; the name must end in .csv", v->log);
+    HB_REFUSE_IF(session, v->drift && v->settings.process >= 0,
+                 "--process and --drift are both given; give one of them");
+    HB_REFUSE_IF(session, v->params.n && !v->drift, "--param is given without --drift; give both");
+    HB_REFUSE_IF(session, v->noise && !v->drift, "--noise is given without --drift; give both");
+    HB_REFUSE_IF(session, v->convention >= 0 && !v->noise,
+                 "--convention is given without --noise; give both");
+    HB_REFUSE_IF(session, v->settings.epochs && v->settings.steps,
+                 "--epochs and --steps are both given; give one of them");
+    HB_REFUSE_IF(session, !hb_points_has_extension(v->path, ".safetensors"),
+                 "-o is %.200s; the name must end in .safetensors", v->path);
+    HB_REFUSE_IF(session, v->log && !hb_points_has_extension(v->log, ".csv"),
+                 "--log is %.200s; the name must end in .csv", v->log);
     HB_TRY(hb_plot_path_check(session, v->plot));
     return check_method(session, v);
 }
@@ -168,4 +172,46 @@ void hb_train_options_settings(const hb_train_values *v, int own_data, int image
         out->standardise = !own_data || v->drift ? HB_STANDARDISE_NO
                            : images              ? HB_STANDARDISE_COMMON
                                                  : HB_STANDARDISE_AXIS;
+}
+
+/* ---- images as data ---- */
+
+int hb_image_options_is(const char *data)
+{
+    return !hb_points_is_table(data) && hb_data_images_is(data);
+}
+
+hb_status hb_image_options_refuse(hb_session *session, const hb_image_values *v, const char *data)
+{
+    const char *given = v->part >= 0       ? "--part"
+                        : v->resize        ? "--resize"
+                        : v->resample >= 0 ? "--resample"
+                        : v->binarize >= 0 ? "--binarize"
+                        : v->dequantise    ? "--dequantise"
+                        : v->limit         ? "--limit"
+                                           : NULL;
+    if (!given) return HB_OK;
+    return hb_session_refuse(session, "%s is for images; --data is %.200s", given, data);
+}
+
+hb_status hb_image_options_load(hb_session *session, const hb_image_values *v, const char *data,
+                                uint64_t seed, hb_images *out)
+{
+    hb_context *context = hb_session_context(session);
+    hb_images_settings settings;
+    hb_images_settings_default(sizeof settings, &settings);
+    settings.limit = (size_t)v->limit;
+    settings.resize = v->resize;
+    settings.seed = seed;
+    if (v->resample >= 0) settings.resample = v->resample;
+    if (v->binarize >= 0) settings.binarize = v->binarize;
+    HB_REFUSE_IF(session, v->dequantise && settings.binarize != HB_BINARIZE_NONE,
+                 "--dequantise and --binarize are both given; give one of them");
+    const hb_part part = v->part == 1 ? HB_PART_TEST : HB_PART_TRAIN;
+    const hb_status status = hb_images_load(context, &settings, part, data, sizeof *out, out);
+    if (status != HB_OK || !v->dequantise) return status;
+    out->low = 0.5 / 256;
+    out->high = 255.5 / 256;
+    return hb_images_dequantise(context, seed, 0,
+                                out->count * (size_t)out->height * (size_t)out->width, out->pixels);
 }

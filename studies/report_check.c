@@ -1,14 +1,14 @@
 /* What a result file may hold, checked before any of it reaches the page.
  *
- * NAME.json may come from elsewhere (reproduce --join), and its names become ids, links and names of files. So
+ * NAME.json may come from elsewhere (reproduce --join), and its names become ids, links and names
+ * of files. So
  *     a name      is 1 to 100 letters, digits, '-', '_' and '.', and does not begin with '.'
- *     claims      objects with the name `id` and, where they are there, the names `table` and `figure`
+ *     claims      objects with the name `id` and, where they are there, the names `table` and
+ *                 `figure`
  *     tables      objects with the name `name`, texts `columns`, and `rows` of texts
  *     figures     objects with the name `name`
  * Other entries are texts that the page escapes. */
-#include "report_check.h"
-#include "report_html.h"
-#include "study_tools.h"
+#include "report_page.h"
 
 #include <string.h>
 

@@ -1,11 +1,9 @@
 /* Figures inside the page: gnuplot's SVG as it is, or a PNG as a data: address.
  *
- * Several SVG share one page, so their ids, and the references to them, get the figure's name in front;
- * gnuplot's <title> and <desc> go, and the opening tag says what the picture is. An SVG of many points
- * is larger than its PNG: beyond LARGE bytes the smaller of the two is taken. */
-#include "report_html.h"
-#include "report_parts.h"
-#include "study_tools.h"
+ * Several SVG share one page, so their ids, and the references to them, get the figure's name in
+ * front; gnuplot's <title> and <desc> go, and the opening tag says what the picture is. An SVG of
+ * many points is larger than its PNG: beyond LARGE bytes the smaller of the two is taken. */
+#include "report_page.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Text of the page. The page is written to a stream in memory, so that a failure shows once, when the
- * stream is closed, and not after every word. */
-#include "report_html.h"
+/* Text of the page. The page is written to a stream in memory, so that a failure shows once, when
+ * the stream is closed, and not after every word. */
+#include "report_page.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -60,7 +60,8 @@ static size_t number_length(const char *text)
     return end > sign ? end : 0;
 }
 
-/* "e-07" behind a digit becomes a power of ten. Returns the bytes taken, 0: it is something else. */
+/* "e-07" behind a digit becomes a power of ten. Returns the bytes taken, 0: it is something
+ * else. */
 static size_t write_exponent(FILE *page, const char *text, size_t i)
 {
     const char *e = text + i;
@@ -81,8 +82,8 @@ static size_t raised_length(const char *text)
     return number ? number : isalpha((unsigned char)text[0]) && !is_word(text[1]);
 }
 
-/* How much of the text behind the '_' at text[i] is lowered: one letter or digit, max or min, behind a
- * symbol of one letter; so C_d and σ_max, but not det_tau. */
+/* How much of the text behind the '_' at text[i] is lowered: one letter or digit, max or min,
+ * behind a symbol of one letter; so C_d and σ_max, but not det_tau. */
 static size_t lowered_length(const char *text, size_t i)
 {
     size_t n = 0;

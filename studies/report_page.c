@@ -1,16 +1,11 @@
 /* The page of hb_reproduce, made from the studies' own result files and from nothing else.
  *
  * NAME.json of a study holds title, command, claims, tables, figures and what a quick run shortened
- * (study_tools.h); report_plan.c orders them as the paper does, report_parts.c and report_figure.c turn
- * each into HTML, and this file puts the frame around: header, summary, contents, sections,
+ * (study_tools.h); report_plan.c orders them as the paper does, report_parts.c and report_figure.c
+ * turn each into HTML, and this file puts the frame around: header, summary, contents, sections,
  * corrections, how to repeat. So a new study needs no line here. The page is one file: style and
  * figures are inside, there is no script, and links to files are relative. */
 #include "report_page.h"
-#include "report_check.h"
-#include "report_html.h"
-#include "report_parts.h"
-#include "report_plan.h"
-#include "study_tools.h"
 
 #include <heatball/file.h>
 
@@ -238,45 +233,27 @@ static void write_repeat(FILE *page, const hb_page *report, const char *command)
 
 /* ---- the page ---- */
 
-static hb_status write_page(hb_context *context, FILE *page, const hb_study_settings *settings,
-                            const hb_page *report, const char *command)
+typedef struct whole_page {
+    const hb_study_settings *settings;
+    const hb_page *report;
+    const char *command;
+} whole_page;
+
+static hb_status write_page(hb_context *context, FILE *page, const void *user)
 {
+    const whole_page *w = user;
     write_head(page);
-    write_header(page, settings, report, command);
-    write_contents(page, report, settings->quick);
+    write_header(page, w->settings, w->report, w->command);
+    write_contents(page, w->report, w->settings->quick);
     fputs("<main id=\"main\">\n<h2 id=\"summary\">All claims</h2>\n", page);
-    hb_page_summary(page, report);
-    HB_TRY(write_sections(context, page, settings->directory, report));
-    write_corrections(page, report);
-    if (settings->quick) write_shortened(page, report);
-    write_repeat(page, report, command);
+    hb_page_summary(page, w->report);
+    HB_TRY(write_sections(context, page, w->settings->directory, w->report));
+    write_corrections(page, w->report);
+    if (w->settings->quick) write_shortened(page, w->report);
+    write_repeat(page, w->report, w->command);
     fprintf(page, "</main>\n<footer>Made by heatball %s.</footer>\n</div></body></html>\n",
             hb_version());
     return HB_OK;
-}
-
-/* Makes the page in memory, then the file. */
-static hb_status save_page(hb_context *context, const hb_study_settings *settings,
-                           const hb_page *report, const char *command)
-{
-    char *text = NULL, *path = NULL;
-    size_t size = 0;
-    hb_writer *writer = NULL;
-    FILE *page = open_memstream(&text, &size);
-    if (!page) return hb_study_fail(context, HB_ERROR_MEMORY, "no memory for the page");
-    hb_status status = write_page(context, page, settings, report, command);
-    if (fclose(page) != 0 && status == HB_OK)
-        status = hb_study_fail(context, HB_ERROR_MEMORY, "no memory for the page");
-    if (status == HB_OK) status = hb_study_path(context, settings->directory, "index.html", &path);
-    if (status == HB_OK) status = hb_writer_create(context, path, &writer);
-    if (status == HB_OK) status = hb_writer_write(writer, size, text);
-    if (status == HB_OK)
-        status = hb_writer_commit(writer);
-    else
-        hb_writer_abort(writer);
-    free(path);
-    free(text);
-    return status;
 }
 
 /* ---- results ---- */
@@ -347,7 +324,9 @@ hb_status hb_page_write(hb_context *context, const hb_study_settings *settings, 
         status = load_result(context, settings, &entries[i], report.results);
     if (status == HB_OK) status = write_results(context, settings, text, report.results);
     if (status == HB_OK) status = hb_page_plan(context, &report);
-    if (status == HB_OK) status = save_page(context, settings, &report, text);
+    if (status == HB_OK)
+        status = hb_study_write_text(context, settings->directory, "index.html", write_page,
+                                     &(whole_page){settings, &report, text});
     if (status == HB_OK) print_verdicts(table, &report);
     json_decref(command);
     hb_page_release(&report);

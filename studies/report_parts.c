@@ -1,14 +1,13 @@
 /* Claims and tables as HTML.
  *
- * A claim is a card: the statement, the paper's number, ours, the note on the verdict, the command that
- * gives it, and links to what shows it. In tables the columns whose title ends with "(paper)" are
- * shaded: they alone were not computed in the run.
+ * A claim is a card: the statement, the paper's number, ours, the note on the verdict, the command
+ * that gives it, and links to what shows it. In tables the columns whose title ends with "(paper)"
+ * are shaded: they alone were not computed in the run.
  *
  * How wide a table must be at least is estimated from its longest pieces of text, so that the style
  * sheet can fold it in narrower windows: 13 columns of numbers like 0.00134 ± 0.0002, which break
  * before the ±, have 13 (8 + 2) 0.6 0.84 = 66 rem. */
-#include "report_parts.h"
-#include "report_html.h"
+#include "report_page.h"
 
 #include <math.h>
 #include <string.h>

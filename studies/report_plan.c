@@ -1,12 +1,10 @@
 /* The order of the page: the sections of the paper, and in each the claims with what shows them.
  *
- * Each claim, table and figure of a study says where in the paper it belongs ("4.3 Corollary ..."). In
- * a section the claims come in the order of the studies; a table or figure follows the first claim
- * of its section that names it, and those that no claim names close the section. What says
- * no place, or an unknown one, goes where its study belongs. */
-#include "report_plan.h"
-#include "report_html.h"
-#include "study_tools.h"
+ * Each claim, table and figure of a study says where in the paper it belongs ("4.3 Corollary ...").
+ * In a section the claims come in the order of the studies; a table or figure follows the first
+ * claim of its section that names it, and those that no claim names close the section. What says no
+ * place, or an unknown one, goes where its study belongs. */
+#include "report_page.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +12,27 @@
 static const char *const KEYS[HB_PAGE_KINDS] = {NULL, "claims", "tables", "figures"};
 
 /* ---- sections ---- */
+
+/* The paper's sections and the list of corrections, from page_texts.json. */
+hb_page_section hb_page_sections[HB_PAGE_SECTIONS + 1];
+hb_page_correction hb_page_corrections[HB_PAGE_CORRECTIONS];
+
+static const char *section_text(const json_t *list, size_t i, const char *field)
+{
+    return json_string_value(json_object_get(json_array_get(list, i), field));
+}
+
+static void load_sections(void)
+{
+    const json_t *sections = hb_study_texts("sections"), *list = hb_study_texts("corrections");
+    for (size_t i = 0; i < HB_PAGE_SECTIONS; i++)
+        hb_page_sections[i] = (hb_page_section){section_text(sections, i, "number"),
+                                                section_text(sections, i, "title"),
+                                                section_text(sections, i, "about")};
+    for (size_t i = 0; i < HB_PAGE_CORRECTIONS; i++)
+        hb_page_corrections[i] =
+            (hb_page_correction){section_text(list, i, "title"), section_text(list, i, "text")};
+}
 
 static int find_section(const char *number, size_t length)
 {
@@ -126,7 +145,7 @@ static void place_section(hb_page *report, int section, size_t *n)
 
 hb_status hb_page_plan(hb_context *context, hb_page *report)
 {
-    hb_page_sections_load();
+    load_sections();
     void *items, *order;
     const size_t most = count_items(report->results);
     HB_TRY(hb_study_allocate(context, most, sizeof *report->items, &items));

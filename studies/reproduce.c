@@ -1,16 +1,15 @@
 /* hb_reproduce: the studies one after the other, then one page.
  *
- * A study that fails does not take the others with it: the page says in its place why it could not run,
- * and the call fails at the end, when all files are there. Only a request to stop ends everything.
+ * A study that fails does not take the others with it: the page says in its place why it could not
+ * run, and the call fails at the end, when all files are there. Only a request to stop ends
+ * everything.
  *
  * Progress is one line for all studies. Each runs on a context of its own, whose reports become
  *     done = seconds of the studies before + seconds of this one * (share of it that is done)
- * in seconds of a machine of two cores; how fast they pass here is measured by whoever shows the line.
- * A study tells its share by reports under its own name; those of single calls say nothing about the
- * whole and only ask whether to stop. */
-#include "report_html.h"
+ * in seconds of a machine of two cores; how fast they pass here is measured by whoever shows the
+ * line. A study tells its share by reports under its own name; those of single calls say nothing
+ * about the whole and only ask whether to stop. */
 #include "report_page.h"
-#include "study_tools.h"
 
 #include <heatball/team.h>
 

@@ -1,7 +1,7 @@
 /* The list of studies; reproduce.c runs them all.
  *
- * To add a study: write studies/NAME/NAME_study.c with an hb_study and add it to STUDIES here. The page
- * shows whatever its NAME.json says (report_page.c). */
+ * To add a study: write studies/NAME/NAME_study.c with an hb_study and add it to STUDIES here. The
+ * page shows whatever its NAME.json says (report_page.c). */
 #include "study.h"
 #include "bistable/bistable.h"
 #include "dimension/dimension.h"

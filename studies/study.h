@@ -29,15 +29,17 @@ typedef struct hb_study {
 const hb_study *hb_study_find(const char *name); /* NULL: there is none of that name */
 const hb_study *const *hb_study_list(void);      /* ends with NULL */
 
-/* only: names separated by commas, or NULL for all. With join, studies without results are left out; the others must
- * all be quick or all full, and of one seed. */
+/* only: names separated by commas, or NULL for all. With join, studies without results are left
+ * out; the others must all be quick or all full, and of one seed. */
 hb_status hb_reproduce(hb_context *context, const hb_study_settings *settings, const char *only,
                        FILE *table);
 
-/* For qsort, also by the command's figures: doubles, or structs that begin with one, from small to large. */
+/* For qsort, also by the command's figures: doubles, or structs that begin with one, from small to
+ * large. */
 int hb_study_by_value(const void *a, const void *b);
 
-/* For the figures of studies and command: a panel with these texts (NULL: none) and no limits of its own; its limits. */
+/* For the figures of studies and command: a panel with these texts (NULL: none) and no limits of
+ * its own; its limits. */
 hb_panel_settings hb_study_panel(const char *title, const char *x_label, const char *y_label);
 void hb_study_panel_range(hb_panel_settings *panel, double x_min, double x_max, double y_min,
                           double y_max);

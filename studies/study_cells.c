@@ -1,11 +1,12 @@
-/* The cells of a study, spread over the cores: each worker takes the next cell that is left and does it
- * alone, on a context with one thread. A cell is a function of its settings, so neither the number of
- * workers nor their order changes a result.
+/* The cells of a study, spread over the cores: each worker takes the next cell that is left and
+ * does it alone, on a context with one thread. A cell is a function of its settings, so neither the
+ * number of workers nor their order changes a result.
  *
- * The caller's context serves its own thread: there the progress is reported, in costs of cells, and a
- * request to stop is passed on.
+ * The caller's context serves its own thread: there the progress is reported, in costs of cells,
+ * and a request to stop is passed on.
  *
- *     reported = cost of finished cells + sum over workers of cost * (share of the training done) */
+ *     reported = cost of finished cells + sum over workers of cost * (share of the training
+ *     done) */
 #include "study_cells.h"
 
 #include <heatball/team.h>
@@ -251,8 +252,8 @@ static hb_status run_pool(hb_context *context, pool *p, size_t n_workers, worker
     return p->failed < p->n ? hb_context_fail(context, p->status, p->message) : HB_OK;
 }
 
-/* Longer ones first; in a team the ranks take turns with what rank 0 takes to be left: another rank may look so
- * late that it finds files of this call. */
+/* Longer ones first; in a team the ranks take turns with what rank 0 takes to be left: another rank
+ * may look so late that it finds files of this call. */
 static hb_status put_in_order(hb_context *context, pool *p)
 {
     hb_cell cell;

@@ -2,14 +2,14 @@
  *
  * Each cell runs alone on a context of one thread, as many at a time as the caller's context has
  * threads. A finished cell leaves DIRECTORY/NAME.json: a fingerprint of everything that its numbers
- * depend on, and the numbers. So a study that was stopped goes on with --resume, loses only the cells
- * that were under way, and has the same bytes for every number of threads.
+ * depend on, and the numbers. So a study that was stopped goes on with --resume, loses only the
+ * cells that were under way, and has the same bytes for every number of threads.
  *
  *     hb_cells cells = {.study = "planar", .format = "planar-2", .directory = runs, .n = n,
  *                       .describe = describe, .run = run, .take = take, .user = result};
  *     if (settings->resume) HB_TRY(hb_cells_read(context, &cells));
  *     HB_TRY(hb_cells_do(context, &cells));
- */
+ * / */
 #ifndef HB_STUDIES_STUDY_CELLS_H
 #define HB_STUDIES_STUDY_CELLS_H
 
@@ -28,8 +28,8 @@ typedef struct hb_cells {
     const char *directory; /* of the files; must be there */
     size_t n;
     int in_order; /* 1: cells start from the first to the last; 0: long ones first */
-    int kept; /* 1: their files do not have all of them; every rank of a team does all, rank 0 writes */
-    void *user; /* of the functions below */
+    int kept;     /* 1: files do not have all of it; every rank of a team does all, rank 0 writes */
+    void *user;   /* of the functions below */
     /* Fills in a cleared *cell; the same at every call, but for done. */
     void (*describe)(const void *user, size_t i, hb_cell *cell);
     /* Does cell i, keeps its numbers in user and puts them into root, which is written to its file.
@@ -43,9 +43,9 @@ typedef struct hb_cells {
 /* Takes over the cells whose files are there with this version, vector kernels and settings. */
 hb_status hb_cells_read(hb_context *context, const hb_cells *cells);
 
-/* Runs those that are not done. The progress counts the training of a cell (a report "train") and the
- * finished cells. After an error or a request to stop no cell starts, and those under way end at
- * their next report; the message has the name of the cell. */
+/* Runs those that are not done. The progress counts the training of a cell (a report "train") and
+ * the finished cells. After an error or a request to stop no cell starts, and those under way end
+ * at their next report; the message has the name of the cell. */
 hb_status hb_cells_do(hb_context *context, const hb_cells *cells);
 
 /* Named numbers of a cell: root["values"], and back; NaN is null. */

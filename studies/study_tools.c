@@ -74,25 +74,48 @@ hb_status hb_study_make_directory(hb_context *context, const char *path)
     return status;
 }
 
+hb_status hb_study_write_bytes(hb_context *context, const char *directory, const char *name,
+                               size_t size, const char *text)
+{
+    char *path;
+    hb_writer *writer;
+    HB_TRY(hb_study_path(context, directory, name, &path));
+    hb_status status = hb_writer_create(context, path, &writer);
+    free(path);
+    HB_TRY(status);
+    status = hb_writer_write(writer, size, text);
+    if (status == HB_OK) return hb_writer_commit(writer);
+    hb_writer_abort(writer);
+    return status;
+}
+
+hb_status hb_study_write_text(hb_context *context, const char *directory, const char *name,
+                              hb_study_text_writer *write, const void *user)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    hb_status status = file ? write(context, file, user) : HB_OK;
+    if (!file || fclose(file) != 0)
+        status = hb_study_fail(context, HB_ERROR_MEMORY, "no memory for %s", name);
+    if (status == HB_OK) status = hb_study_write_bytes(context, directory, name, size, text);
+    free(text);
+    return status;
+}
+
+static hb_status write_root(hb_context *context, FILE *file, const void *user)
+{
+    (void)context; /* a failure shows when the file is closed */
+    json_dumpf(user, file, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    fputc('\n', file);
+    return HB_OK;
+}
+
 hb_status hb_study_write_json(hb_context *context, const char *directory, const char *name,
                               json_t *root)
 {
-    char *path = NULL, *text = NULL;
-    hb_writer *writer = NULL;
-    hb_status status = hb_study_path(context, directory, name, &path);
-    if (status == HB_OK) {
-        text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-        if (!text) status = hb_study_fail(context, HB_ERROR_MEMORY, "no memory for %s", path);
-    }
-    if (status == HB_OK) status = hb_writer_create(context, path, &writer);
-    if (status == HB_OK) status = hb_writer_printf(writer, "%s\n", text);
-    if (status == HB_OK)
-        status = hb_writer_commit(writer);
-    else
-        hb_writer_abort(writer);
+    const hb_status status = hb_study_write_text(context, directory, name, write_root, root);
     json_decref(root);
-    free(text);
-    free(path);
     return status;
 }
 
@@ -151,33 +174,6 @@ json_t *hb_study_begin(const hb_study *study, const hb_study_settings *settings)
                                       settings->quick ? " --quick" : "", seeds, part,
                                       (unsigned long long)settings->seed, study->name));
     return root;
-}
-
-static void remove_pictures(const char *stem)
-{
-    static const char *const extensions[] = {"svg", "png", "pdf"};
-    for (int i = 0; i < 3; i++) {
-        char *path;
-        if (asprintf(&path, "%s.%s", stem, extensions[i]) < 0) return;
-        unlink(path);
-        free(path);
-    }
-}
-
-hb_status hb_study_write_figure(hb_context *context, hb_figure *figure, const char *directory,
-                                const char *name, FILE *table, int *noted)
-{
-    char *stem;
-    HB_TRY(hb_study_path(context, directory, name, &stem));
-    hb_status status = hb_figure_write(figure, HB_FORMAT_SVG | HB_FORMAT_PNG, stem);
-    if (status == HB_ERROR_UNAVAILABLE) {
-        remove_pictures(stem); /* of an earlier run: they would not show these numbers */
-        if (!*noted) hb_study_print(table, "note: no figures: %s\n", hb_context_message(context));
-        *noted = 1;
-        status = HB_OK;
-    }
-    free(stem);
-    return status;
 }
 
 /* ---- texts of the page ---- */
@@ -343,13 +339,6 @@ static json_t *row_of(const char *cells, filling *f)
     return row;
 }
 
-void hb_study_row(json_t *rows, const char *table, const hb_fill *fill)
-{
-    filling f = {.fill = fill};
-    const json_t *cells = json_object_get(texts_of("tables", table), "row");
-    json_array_append_new(rows, row_of(json_string_value(cells), &f));
-}
-
 json_t *hb_study_table(json_t *root, const char *name, json_t *rows, const hb_fill *fill)
 {
     const json_t *table = texts_of("tables", name);
@@ -370,13 +359,6 @@ json_t *hb_study_table(json_t *root, const char *name, json_t *rows, const hb_fi
     json_object_set_new(entry, "note", text_of(table, "note", &f));
     json_array_append_new(list_of(root, "tables"), entry);
     return entry;
-}
-
-void hb_study_shortened(json_t *root, const char *name, const hb_fill *fill)
-{
-    filling f = {.fill = fill};
-    json_array_append_new(list_of(root, "shortened"),
-                          text_of(hb_study_texts("shortened"), name, &f));
 }
 
 void hb_study_caption(json_t *figures, const char *name, const hb_fill *fill)

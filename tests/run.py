@@ -29,16 +29,16 @@ PYTHON = sys.executable
 # What `make test` leaves to `make test-long`: under clang all tests but those of vector kernels and of
 # exact bits, which the compiler can change; under the address sanitizer those that only take time.
 UNDER_CLANG = {"test_base", "test_random", "test_sample", "test_program", "test_grid_scheme", "test_data",
-               "test_judge", "test_judge_images", "test_net", "test_net_bits", "test_train"}
+               "test_metrics", "test_metrics_images", "test_net", "test_net_bits", "test_train"}
 SLOW_UNDER_ASAN = {"test_walk_problems", "test_walk_reversed", "test_walk", "test_particles",
                    "test_study_planar", "test_study_dimension", "test_study_drift", "test_mean", "test_cubature",
-                   "test_model_generate", "test_train_drift", "test_trajectories", "test_judge_images",
+                   "test_model_generate", "test_train_drift", "test_trajectories", "test_metrics_images",
                    "test_generate_samples", "test_losses", "test_sampling", "test_grid", "test_null_vector"}
 # Networks under every instruction set of oneDNN, the vector kernels under every one of ours.
 OF_PRODUCTS = {"test_net_rows", "test_net", "test_net_bits", "test_net_copies", "test_classifier", "test_model",
                "test_losses"}
 LONG_OF_PRODUCTS = {"test_train", "test_train_drift", "test_model_generate"}
-OF_KERNELS = {"test_random", "test_sample", "test_program", "test_grid_scheme", "test_data", "test_judge",
+OF_KERNELS = {"test_random", "test_sample", "test_program", "test_grid_scheme", "test_data", "test_metrics",
               "test_net_rows", "test_optimiser", "test_classifier", "test_model"}
 # Python tests of a module: names of files under tests/, * for any text. Other modules have tests in C only.
 MODULE_TESTS = {
@@ -50,7 +50,7 @@ MODULE_TESTS = {
     "generate": "python/test_log_likelihood.py python/test_sampler_laws.py cli/test_cli_generate.py",
     "grid": "python/test_grid_*.py python/test_tensor_*.py",
     "guide": "python/test_solve_network.py",
-    "judge": "python/test_*judge*.py cli/test_cli_evaluate*.py",
+    "metrics": "python/test_*judge*.py cli/test_cli_evaluate*.py",
     "mean": "python/test_identities.py python/test_own_network.py",
     "net": "python/test_net_torch.py python/test_models.py python/test_rows_alone.py",
     "particle": "python/test_particle_bias.py python/test_solve_paths.py python/test_degenerate_noise.py",

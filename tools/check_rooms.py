@@ -16,12 +16,12 @@ import pathlib
 import re
 import sys
 
-ROOMS = ("base file plot random ball formula problem data judge grid mean path sampling particle lag walk net train guide solve generate certify").split()
+ROOMS = ("base file plot random ball formula problem data metrics path grid chain mean sampling particle lag bridge walk net train guide solve generate certify").split()
 LEVEL = {room: level for level, room in enumerate(ROOMS)}
 
 # Public headers that are not named after their room. heatball.h is everything: above all rooms.
 PUBLIC_ROOM = {"balls": "mean", "budget": "problem", "classify": "train", "field": "problem",
-               "images": "data", "model": "net", "mpi": "base", "team": "base", "settings": "base", "solve": "sampling", "estimate": "mean"}
+               "images": "data", "judge": "metrics", "model": "net", "mpi": "base", "team": "base", "settings": "base", "solve": "sampling", "estimate": "mean"}
 UMBRELLA = "heatball"
 
 LIBC = set("""assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h

@@ -83,7 +83,7 @@ ALLOWED = [
     (r"^docs/", "without it", r"", "ordinary prose; the rule is for the help of options"),
     (r"^src/plot/|^docs/", "frame", r"cannot be read|directory for the frames|libpng|animation|time of the frame",
      "an animation has frames"),
-    (r"^src/plot/film_html\.c$", "film", r"const film|film\.(?:src|alt)|id=", "names in the script of a page"),
+    (r"^src/plot/animation_html\.c$", "film", r"const film|film\.(?:src|alt)|id=", "names in the script of a page"),
 ]
 
 PATTERNS = {word: re.compile(pattern.replace(" ", r"\s+"), re.I) for word, (_, pattern) in WORDS.items()}

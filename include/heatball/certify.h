@@ -103,8 +103,11 @@ HB_API hb_status hb_certificate_line_get(hb_context *context, const hb_certifica
 /* All lines as one JSON object, to be released with hb_context_release. */
 HB_API hb_status hb_certificate_json(hb_context *context, const hb_certificate *certificate,
                                      char **out);
-/* Writes certificate.html, certificate.json and figures into the directory, which is made when it is not there. A
- * directory with files of these names but without a certificate.json is refused. */
+/* The names of the files that hb_certificate_save may write: 0 certificate.json, 1 certificate.html,
+ * then .svg, .gp and .plot.csv of each figure; NULL beyond the last. */
+HB_API const char *hb_certificate_file(size_t index);
+/* Writes certificate.html, certificate.json and figures into the directory, which is made when it is
+ * not there. A directory with files of these names but without a certificate.json is refused. */
 HB_API hb_status hb_certificate_save(hb_context *context, const hb_certificate *certificate,
                                      const char *directory);
 

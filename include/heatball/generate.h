@@ -13,7 +13,7 @@
 #ifndef HEATBALL_GENERATE_H
 #define HEATBALL_GENERATE_H
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <heatball/model.h>
 #include <heatball/problem.h>
 #include <heatball/settings.h>

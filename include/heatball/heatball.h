@@ -16,7 +16,7 @@
 #include <heatball/generate.h>
 #include <heatball/grid.h>
 #include <heatball/images.h>
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <heatball/model.h>
 #include <heatball/plot.h>
 #include <heatball/problem.h>

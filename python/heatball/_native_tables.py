@@ -1115,6 +1115,7 @@ SIGNATURES = {
      POINTER(CertificateLine))),
     "hb_certificate_json": (c_int, (POINTER(Context), POINTER(Certificate),
      POINTER(POINTER(c_char)))),
+    "hb_certificate_file": (c_char_p, (c_size_t,)),
     "hb_certificate_save": (c_int, (POINTER(Context), POINTER(Certificate), c_char_p)),
     "hb_classifier_settings_default": (None, (c_size_t, POINTER(ClassifierSettings))),
     "hb_classifier_setting": (POINTER(Setting), (c_size_t,)),

@@ -14,6 +14,14 @@ static inline double hb_dot(size_t n, const double *a, const double *b)
     return sum;
 }
 
+/* |a - b|^2 */
+static inline double hb_distance2(size_t n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sum;
+}
+
 static inline double hb_norm(size_t n, const double *a)
 {
     return sqrt(hb_dot(n, a, a));

@@ -1,10 +1,11 @@
 /* The lines of a certificate and the one verdict over all of them.
  *
- * Holm (1979): with p_1 <= p_2 <= ... <= p_m, lines are rejected in this order while p_k <= alpha/(m - k + 1). The chance
- * that any true line is rejected is alpha = 1 - level at most, however the lines depend on each other. Lines in which
- * nothing is random (p NaN) have their verdict already.
- * A number to reproduce: p = 0.01, 0.02, 0.04 at level 0.95: 0.01 <= 0.05/3 and 0.02 <= 0.05/2 and 0.04 <= 0.05: all
- * three are rejected; with 0.03 in the place of 0.02 only the first. */
+ * Holm (1979): with p_1 <= p_2 <= ... <= p_m, lines are rejected in this order while p_k <=
+ * alpha/(m - k + 1). The chance that any true line is rejected is alpha = 1 - level at most,
+ * however the lines depend on each other. Lines in which nothing is random (p NaN) have their
+ * verdict already. A number to reproduce: p = 0.01, 0.02, 0.04 at level 0.95: 0.01 <= 0.05/3 and
+ * 0.02 <= 0.05/2 and 0.04 <= 0.05: all three are rejected; with 0.03 in the place of 0.02 only the
+ * first. */
 #include "certify/certificate.h"
 #include "base/context.h"
 #include "base/sized.h"
@@ -28,17 +29,13 @@ hb_status hb_certificate_create(hb_context *context, const hb_certify_settings *
     c->level = settings->level;
     c->tolerance = settings->tolerance;
     c->seed = settings->seed;
-    hb_status status =
-        hb_copy_string(context, settings->name ? settings->name : "the score", &c->name);
-    if (status == HB_OK)
-        status = hb_copy_string(context, settings->data_name ? settings->data_name : "the rows",
-                                &c->data_name);
-    if (status != HB_OK) {
-        hb_certificate_destroy(c);
-        return status;
-    }
-    *out = c;
-    return HB_OK;
+    const char *name = settings->name ? settings->name : "the score";
+    const char *data = settings->data_name ? settings->data_name : "the rows";
+    hb_status status = hb_copy_string(context, name, &c->name);
+    if (status == HB_OK) status = hb_copy_string(context, data, &c->data_name);
+    if (status != HB_OK) hb_certificate_destroy(c);
+    *out = status == HB_OK ? c : NULL;
+    return status;
 }
 
 void hb_certificate_destroy(hb_certificate *c)
@@ -53,19 +50,33 @@ void hb_certificate_destroy(hb_certificate *c)
     hb_release(context, c);
 }
 
-hb_line *hb_certificate_add(hb_certificate *c, const char *name, double tau)
+hb_line *hb_certificate_add(hb_certificate *c, const char *name, double tau, double value,
+                            double error, double p_value)
 {
     /* settings allow fewer lines than there are places */
     if (c->n_lines < HB_CERTIFY_LINES) c->n_lines++;
     hb_line *line = &c->lines[c->n_lines - 1];
-    *line =
-        (hb_line){.name = name, .tau = tau, .value = NAN, .error = NAN, .p_value = NAN, .open = 1};
+    *line = (hb_line){
+        .name = name, .tau = tau, .value = value, .error = error, .p_value = p_value, .open = 1};
     return line;
+}
+
+void hb_line_say(char *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, HB_CERTIFY_TEXT, format, arguments);
+    va_end(arguments);
+}
+
+const char *hb_line_text(const hb_line *line)
+{
+    return line->verdict == HB_VERDICT_FAILS ? line->bad : line->good;
 }
 
 void hb_certificate_skip(hb_certificate *c, const char *name, double tau, const char *format, ...)
 {
-    hb_line *line = hb_certificate_add(c, name, tau);
+    hb_line *line = hb_certificate_add(c, name, tau, NAN, NAN, NAN);
     line->verdict = HB_VERDICT_SKIPPED;
     va_list arguments;
     va_start(arguments, format);
@@ -151,7 +162,7 @@ static void set_aside(hb_certificate *c)
         if (line->verdict != HB_VERDICT_HOLDS || !isnan(line->value)) continue;
         line->verdict = HB_VERDICT_SKIPPED;
         line->error = line->p_value = NAN;
-        snprintf(line->good, sizeof line->good, "not defined: the score or its terms are 0 here");
+        hb_line_say(line->good, "not defined: the score or its terms are 0 here");
     }
 }
 
@@ -193,8 +204,7 @@ hb_status hb_certificate_line_get(hb_context *context, const hb_certificate *cer
                                        .error = line->error,
                                        .p_value = line->p_value,
                                        .verdict = line->verdict,
-                                       .text = line->verdict == HB_VERDICT_FAILS ? line->bad
-                                                                                 : line->good};
+                                       .text = hb_line_text(line)};
     HB_SIZED_WRITE(found, size, out);
     return HB_OK;
 }

@@ -28,12 +28,13 @@ typedef struct hb_certify_map {
     size_t n, dim;
     double *x;        // (n, dim): anchors, in the units of the data
     double *residual; // (n): R1.R2 over the mean square of the terms
-    double
-        *local; // (n): how far a kernel around the row sees the score off, in standard deviations
-    double *
-        distance; // (n): to the nearest other row, carried to tau, in deviations of the noise; NaN: not known
-    double *
-        density; // (n): ln of the mean of the transition densities from the other rows; NaN: not known
+    /* (n): how far a kernel around the row sees the score off, in standard deviations */
+    double *local;
+    /* (n): to the nearest other row, carried to tau, in standard deviations of the noise; NaN: not
+     * known */
+    double *distance;
+    /* (n): ln of the mean transition density from the other rows; NaN: not known */
+    double *density;
 } hb_certify_map;
 
 struct hb_certificate {
@@ -58,8 +59,12 @@ struct hb_certificate {
 
 hb_status hb_certificate_create(hb_context *context, const hb_certify_settings *settings, int dim,
                                 hb_certificate **out);
-/* The next line, with this name and tau, and NaN elsewhere. */
-hb_line *hb_certificate_add(hb_certificate *certificate, const char *name, double tau);
+/* The next line: NaN where there is no tau, error or p-value. */
+hb_line *hb_certificate_add(hb_certificate *certificate, const char *name, double tau, double value,
+                            double error, double p_value);
+/* Prints into line->good, shown when it holds, or line->bad, when it fails. */
+void hb_line_say(char *text, const char *format, ...) HB_PRINTF(2, 3);
+const char *hb_line_text(const hb_line *line); /* the one that its verdict chooses */
 /* A line that says why it was not measured. */
 void hb_certificate_skip(hb_certificate *certificate, const char *name, double tau,
                          const char *format, ...) HB_PRINTF(4, 5);

@@ -1,9 +1,9 @@
 /* The figures of a certificate.
  *
  *     effects   relative effects with their errors, and p-values, by tau
- *     map       in the plane: where a kernel around a row sees the score off, and the residual, averaged over cells
- *     places    the residual by fifths of the rows, by density and by distance to the other rows
- *     samples   samples beside rows, in the first two columns
+ *     map       in the plane: where a kernel around a row sees the score off, and the residual,
+ *     averaged over cells places    the residual by fifths of the rows, by density and by distance
+ *     to the other rows samples   samples beside rows, in the first two columns
  *     truth     |s - s*| against |s*| at the points where the truth is known */
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -16,8 +16,9 @@
 
 enum { CELLS = 48, MOST_COLUMNS = 4, HEIGHT = 400, WIDTH = 520 };
 static const double REACH = 1.5, LEAST_WEIGHT = 0.3, LEAST_SCALE = 5;
+#define MAPS(c) ((c)->n_maps < MOST_COLUMNS ? (c)->n_maps : MOST_COLUMNS) /* that are drawn */
 
-static hb_panel_settings panel_of(const char *title, const char *x, const char *y)
+static hb_panel_settings figures_panel(const char *title, const char *x, const char *y)
 {
     hb_panel_settings panel;
     hb_panel_settings_default(sizeof panel, &panel);
@@ -27,18 +28,11 @@ static hb_panel_settings panel_of(const char *title, const char *x, const char *
     return panel;
 }
 
-static hb_status finish(hb_figure *figure, hb_status status, const char *stem)
-{
-    if (status == HB_OK) status = hb_figure_write(figure, HB_FORMAT_SVG, stem);
-    hb_figure_destroy(figure);
-    return status;
-}
-
 /* ---- effects ---- */
 
 /* The lines of one name as a series: values with errors, or p-values. */
-static hb_status add_lines(hb_figure *figure, const hb_certificate *c, const char *name, int color,
-                           int p_values)
+static hb_status effects_add(hb_figure *figure, const hb_certificate *c, const char *name,
+                             int color, int p_values)
 {
     double x[HB_CERTIFY_TAUS], y[HB_CERTIFY_TAUS], low[HB_CERTIFY_TAUS], high[HB_CERTIFY_TAUS];
     size_t n = 0;
@@ -58,41 +52,37 @@ static hb_status add_lines(hb_figure *figure, const hb_certificate *c, const cha
                             p_values ? NULL : high);
 }
 
-static hb_status zero_line(hb_figure *figure, const hb_certificate *c, double y)
+/* A panel with a dashed line at y. */
+static hb_status effects_panel(hb_figure *figure, const hb_certificate *c,
+                               const hb_panel_settings *panel, double y)
 {
     const double x[] = {c->maps[0].tau * 0.8, c->maps[c->n_maps - 1].tau * 1.25}, at[] = {y, y};
+    HB_TRY(hb_figure_panel(figure, panel));
     return hb_figure_series(figure, HB_STYLE_DASHED, 7, 2, NULL, x, at, NULL, NULL);
 }
 
-static hb_status draw_effects(hb_context *context, const hb_certificate *c, const char *stem)
+static hb_status effects_draw(hb_figure *figure, hb_context *context, const hb_certificate *c)
 {
-    static const char *const signed_names[] = {"residual", "stein scale", "stein width"};
-    static const char *const sizes[] = {"residual size", "stein mean", "stein local", "curl",
-                                        "truth"};
-    hb_figure *figure = NULL;
-    hb_panel_settings panel = panel_of("effects with a sign", "{/:Italic τ}", "%");
+    static const char *const names[] = {"residual",   "stein scale", "stein width", "residual size",
+                                        "stein mean", "stein local", "curl",        "truth"};
+    enum { WITH_SIGN = 3, ALL = sizeof names / sizeof *names };
+    hb_panel_settings panel = figures_panel("effects with a sign", "{/:Italic τ}", "%");
+    (void)context;
     panel.log_x = 1;
-    hb_status status = hb_figure_create(context, 1, 3, HEIGHT, WIDTH, &figure);
-    if (status == HB_OK) status = hb_figure_panel(figure, &panel);
-    if (status == HB_OK) status = zero_line(figure, c, 0);
-    for (int k = 0; k < 3 && status == HB_OK; k++)
-        status = add_lines(figure, c, signed_names[k], k, 0);
+    HB_TRY(effects_panel(figure, c, &panel, 0));
+    for (int k = 0; k < WITH_SIGN; k++) HB_TRY(effects_add(figure, c, names[k], k, 0));
     panel.title = "sizes";
-    if (status == HB_OK) status = hb_figure_panel(figure, &panel);
-    if (status == HB_OK) status = zero_line(figure, c, 0);
-    for (int k = 0; k < 5 && status == HB_OK; k++) status = add_lines(figure, c, sizes[k], k, 0);
+    HB_TRY(effects_panel(figure, c, &panel, 0));
+    for (int k = WITH_SIGN; k < ALL; k++)
+        HB_TRY(effects_add(figure, c, names[k], k - WITH_SIGN, 0));
     panel.title = "p-values (at least 10^{-20})";
     panel.y_label = "p";
     panel.log_y = 1;
     panel.y_max = 2;
     panel.key = "bottom left";
-    if (status == HB_OK) status = hb_figure_panel(figure, &panel);
-    if (status == HB_OK) status = zero_line(figure, c, 1 - c->level);
-    for (int k = 0; k < 3 && status == HB_OK; k++)
-        status = add_lines(figure, c, signed_names[k], k, 1);
-    for (int k = 0; k < 4 && status == HB_OK; k++)
-        status = add_lines(figure, c, sizes[k], 3 + k, 1);
-    return finish(figure, status, stem);
+    HB_TRY(effects_panel(figure, c, &panel, 1 - c->level));
+    for (int k = 0; k + 1 < ALL; k++) HB_TRY(effects_add(figure, c, names[k], k, 1));
+    return HB_OK;
 }
 
 static int has_maps(const hb_certificate *c)
@@ -108,7 +98,7 @@ static int is_plane(const hb_certificate *c)
 }
 
 /* The box of all but the farthest hundredth of the rows, on each side. */
-static hb_status find_box(hb_context *context, const hb_certify_map *map, hb_lattice *box)
+static hb_status map_box(hb_context *context, const hb_certify_map *map, hb_lattice *box)
 {
     void *memory;
     HB_TRY(hb_allocate(context, map->n, sizeof(double), &memory));
@@ -124,14 +114,14 @@ static hb_status find_box(hb_context *context, const hb_certify_map *map, hb_lat
     return HB_OK;
 }
 
-/* At each point of the lattice the sum of the rows' values with Gaussian weights, over the root of the sum of squared
- * weights, or over their sum where values are smooth already; 0 where no row is near. What is below 0 is chance, and is
- * shown as 0. */
-static hb_status add_map(hb_figure *figure, const hb_certify_map *map, const hb_lattice *box,
+/* At each point of the lattice the sum of the rows' values with Gaussian weights, over the root of
+ * the sum of squared weights, or over their sum where values are smooth already; 0 where no row is
+ * near. What is below 0 is chance, and is shown as 0. */
+static hb_status map_add(hb_figure *figure, const hb_certify_map *map, const hb_lattice *box,
                          const double *values, int smooth, const char *title)
 {
     double field[CELLS * CELLS];
-    hb_panel_settings panel = panel_of(title, "{/:Italic x}_1", "{/:Italic x}_2");
+    hb_panel_settings panel = figures_panel(title, "{/:Italic x}_1", "{/:Italic x}_2");
     const double hx = (box->x1 - box->x0) / (CELLS - 1), hy = (box->y1 - box->y0) / (CELLS - 1);
     panel.equal_axes = 1;
     panel.color_min = 0;
@@ -155,7 +145,7 @@ static hb_status add_map(hb_figure *figure, const hb_certify_map *map, const hb_
 }
 
 /* R1.R2 over its own deviation, so that a cell of noise is about 1. */
-static hb_status residual_values(hb_context *context, const hb_certify_map *map, double **out)
+static hb_status map_residuals(hb_context *context, const hb_certify_map *map, double **out)
 {
     void *memory;
     double squares = 0;
@@ -167,42 +157,34 @@ static hb_status residual_values(hb_context *context, const hb_certify_map *map,
     return HB_OK;
 }
 
-static hb_status draw_map(hb_context *context, const hb_certificate *c, const char *stem)
+static hb_status map_draw(hb_figure *figure, hb_context *context, const hb_certificate *c)
 {
-    const size_t columns = c->n_maps < MOST_COLUMNS ? c->n_maps : MOST_COLUMNS;
-    hb_figure *figure = NULL;
-    hb_status status = hb_figure_create(context, 2, (int)columns, HEIGHT, WIDTH, &figure);
-    for (int row = 0; row < 2; row++)
-        for (size_t k = 0; k < columns && status == HB_OK; k++) {
-            const hb_certify_map *map = &c->maps[k];
-            char title[80];
-            hb_lattice box;
-            double *values = NULL;
-            snprintf(title, sizeof title, "%s, {/:Italic τ} = %g",
-                     row ? "residual" : "score off its truth", map->tau);
-            status = find_box(context, map, &box);
-            if (status == HB_OK) status = residual_values(context, map, &values);
-            if (status == HB_OK)
-                status = add_map(figure, map, &box, row ? values : map->local, !row, title);
-            hb_release(context, values);
-        }
-    return finish(figure, status, stem);
+    for (size_t k = 0; k < 2 * MAPS(c); k++) {
+        const int below = k >= MAPS(c);
+        const hb_certify_map *map = &c->maps[k % MAPS(c)];
+        char title[80];
+        hb_lattice box;
+        double *values = NULL;
+        snprintf(title, sizeof title, "%s, {/:Italic τ} = %g",
+                 below ? "residual" : "score off its truth", map->tau);
+        HB_TRY(map_box(context, map, &box));
+        if (below) HB_TRY(map_residuals(context, map, &values));
+        const hb_status status =
+            map_add(figure, map, &box, below ? values : map->local, !below, title);
+        hb_release(context, values);
+        HB_TRY(status);
+    }
+    return HB_OK;
 }
 
 /* ---- fifths of the rows ---- */
 
 typedef struct ranked {
     double by, value;
-} ranked;
-
-static int by_rank(const void *a, const void *b)
-{
-    const double x = ((const ranked *)a)->by, y = ((const ranked *)b)->by;
-    return (x > y) - (x < y);
-}
+} ranked; /* sorted by its first member */
 
 /* Means and errors of the map's residual in fifths of its rows, in the order of `by`. */
-static hb_status add_fifths(hb_figure *figure, hb_context *context, const hb_certify_map *map,
+static hb_status places_add(hb_figure *figure, hb_context *context, const hb_certify_map *map,
                             const double *by, int color)
 {
     double x[HB_CERTIFY_BINS], y[HB_CERTIFY_BINS], low[HB_CERTIFY_BINS], high[HB_CERTIFY_BINS];
@@ -212,7 +194,7 @@ static hb_status add_fifths(hb_figure *figure, hb_context *context, const hb_cer
     HB_TRY(hb_allocate(context, map->n, sizeof(ranked), &memory));
     ranked *rows = memory; // (n)
     for (size_t i = 0; i < map->n; i++) rows[i] = (ranked){by[i], map->residual[i]};
-    qsort(rows, map->n, sizeof *rows, by_rank);
+    qsort(rows, map->n, sizeof *rows, hb_by_value);
     for (size_t b = 0; b < HB_CERTIFY_BINS; b++) {
         const size_t first = b * map->n / HB_CERTIFY_BINS,
                      last = (b + 1) * map->n / HB_CERTIFY_BINS;
@@ -232,25 +214,23 @@ static hb_status add_fifths(hb_figure *figure, hb_context *context, const hb_cer
                             high);
 }
 
-static hb_status draw_places(hb_context *context, const hb_certificate *c, const char *stem)
+static hb_status places_draw(hb_figure *figure, hb_context *context, const hb_certificate *c)
 {
-    hb_figure *figure = NULL;
     const double x[] = {0.7, 5.6}, zero[] = {0, 0};
-    hb_status status = hb_figure_create(context, 1, 2, HEIGHT, WIDTH, &figure);
     for (int side = 0; side < 2; side++) {
-        hb_panel_settings panel = panel_of(side ? "by distance to the other rows" : "by density",
-                                           side ? "fifths of the rows, from the nearest"
-                                                : "fifths of the rows, from the least dense",
-                                           "mean square of the residual, relative");
-        if (status == HB_OK) status = hb_figure_panel(figure, &panel);
-        if (status == HB_OK)
-            status = hb_figure_series(figure, HB_STYLE_DASHED, 7, 2, NULL, x, zero, NULL, NULL);
-        for (size_t k = 0; k < c->n_maps && status == HB_OK; k++) {
+        hb_panel_settings panel =
+            figures_panel(side ? "by distance to the other rows" : "by density",
+                          side ? "fifths of the rows, from the nearest"
+                               : "fifths of the rows, from the least dense",
+                          "mean square of the residual, relative");
+        HB_TRY(hb_figure_panel(figure, &panel));
+        HB_TRY(hb_figure_series(figure, HB_STYLE_DASHED, 7, 2, NULL, x, zero, NULL, NULL));
+        for (size_t k = 0; k < c->n_maps; k++) {
             const hb_certify_map *map = &c->maps[k];
-            status = add_fifths(figure, context, map, side ? map->distance : map->density, (int)k);
+            HB_TRY(places_add(figure, context, map, side ? map->distance : map->density, (int)k));
         }
     }
-    return finish(figure, status, stem);
+    return HB_OK;
 }
 
 static int has_places(const hb_certificate *c)
@@ -267,8 +247,8 @@ static int has_samples(const hb_certificate *c)
     return c->n_samples > 0 && c->dim >= 2;
 }
 
-static hb_status add_cloud(hb_figure *figure, hb_context *context, const hb_certificate *c,
-                           const double *rows, const char *label, int color)
+static hb_status samples_add(hb_figure *figure, hb_context *context, const hb_certificate *c,
+                             const double *rows, const char *label, int color)
 {
     void *memory;
     const size_t n = c->n_samples, d = (size_t)c->dim;
@@ -284,16 +264,13 @@ static hb_status add_cloud(hb_figure *figure, hb_context *context, const hb_cert
     return status;
 }
 
-static hb_status draw_samples(hb_context *context, const hb_certificate *c, const char *stem)
+static hb_status samples_draw(hb_figure *figure, hb_context *context, const hb_certificate *c)
 {
-    hb_figure *figure = NULL;
-    hb_panel_settings panel = panel_of("rows and samples", "column 1", "column 2");
+    hb_panel_settings panel = figures_panel("rows and samples", "column 1", "column 2");
     panel.equal_axes = c->dim == 2;
-    hb_status status = hb_figure_create(context, 1, 1, 520, 680, &figure);
-    if (status == HB_OK) status = hb_figure_panel(figure, &panel);
-    if (status == HB_OK) status = add_cloud(figure, context, c, c->reals, "rows", 0);
-    if (status == HB_OK) status = add_cloud(figure, context, c, c->samples, "samples", 1);
-    return finish(figure, status, stem);
+    HB_TRY(hb_figure_panel(figure, &panel));
+    HB_TRY(samples_add(figure, context, c, c->reals, "rows", 0));
+    return samples_add(figure, context, c, c->samples, "samples", 1);
 }
 
 /* ---- truth ---- */
@@ -303,15 +280,14 @@ static int has_truth(const hb_certificate *c)
     return c->n_truth > 0;
 }
 
-static hb_status draw_truth(hb_context *context, const hb_certificate *c, const char *stem)
+static hb_status truth_draw(hb_figure *figure, hb_context *context, const hb_certificate *c)
 {
-    hb_figure *figure = NULL;
     hb_panel_settings panel =
-        panel_of("score and truth", "|{/:Italic s}*|", "|{/:Italic s} - {/:Italic s}*|");
+        figures_panel("score and truth", "|{/:Italic s}*|", "|{/:Italic s} - {/:Italic s}*|");
     panel.log_x = panel.log_y = 1;
-    hb_status status = hb_figure_create(context, 1, 1, 480, 680, &figure);
-    if (status == HB_OK) status = hb_figure_panel(figure, &panel);
-    for (size_t k = 0; k < c->n_maps && status == HB_OK; k++) {
+    (void)context;
+    HB_TRY(hb_figure_panel(figure, &panel));
+    for (size_t k = 0; k < c->n_maps; k++) {
         double x[HB_CERTIFY_POINTS], y[HB_CERTIFY_POINTS];
         char label[40];
         size_t n = 0;
@@ -323,31 +299,47 @@ static hb_status draw_truth(hb_context *context, const hb_certificate *c, const 
         }
         snprintf(label, sizeof label, "{/:Italic τ} = %g", c->maps[k].tau);
         if (n > 0)
-            status = hb_figure_series(figure, HB_STYLE_POINTS, (int)k, n, label, x, y, NULL, NULL);
+            HB_TRY(hb_figure_series(figure, HB_STYLE_POINTS, (int)k, n, label, x, y, NULL, NULL));
     }
-    return finish(figure, status, stem);
+    return HB_OK;
 }
 
+#define FILES(name)                                                                                \
+    name,                                                                                          \
+    {                                                                                              \
+        name ".svg", name ".gp", name ".plot.csv"                                                  \
+    }
 const hb_certificate_figure hb_certificate_figures[] = {
-    {"effects",
+    {FILES("effects"),
      "Effects with bars of one standard error, and p-values by tau; dashed: the level of one test "
      "alone. All lines together are tested by Holm's rule.",
-     draw_effects, has_maps},
-    {"map",
+     effects_draw, has_maps, 1, 3, HEIGHT, WIDTH},
+    {FILES("map"),
      "Where the score is off. Above: what a kernel around each row sees of s - s* (Stein), in "
      "standard deviations of noise; below: the products R1.R2 of two independent residuals over "
-     "their own "
-     "standard deviation. Rows near a point are summed with Gaussian weights: noise alone gives "
-     "values of "
-     "about 1, seldom above 3.",
-     draw_map, is_plane},
-    {"places",
+     "their own standard deviation. Rows near a point are summed with Gaussian weights: noise "
+     "alone "
+     "gives values of about 1, seldom above 3.",
+     map_draw, is_plane, 2, 0, HEIGHT, WIDTH},
+    {FILES("places"),
      "The mean square of the residual, relative to the nonlinear term, in fifths of the rows.",
-     draw_places, has_places},
-    {"samples",
+     places_draw, has_places, 1, 2, HEIGHT, WIDTH},
+    {FILES("samples"),
      "Rows carried to the smallest tau, and samples: other rows carried to the largest tau and "
      "back along the probability flow of the score.",
-     draw_samples, has_samples},
-    {"truth", "The distance of the score to the true one at points where that is known.",
-     draw_truth, has_truth},
-    {NULL, NULL, NULL, NULL}};
+     samples_draw, has_samples, 1, 1, 520, 680},
+    {FILES("truth"), "The distance of the score to the true one at points where that is known.",
+     truth_draw, has_truth, 1, 1, 480, 680},
+    {0}};
+
+hb_status hb_certificate_draw(hb_context *context, const hb_certificate *c,
+                              const hb_certificate_figure *of, const char *stem)
+{
+    hb_figure *figure = NULL;
+    const int columns = of->columns ? of->columns : (int)MAPS(c);
+    HB_TRY(hb_figure_create(context, of->rows, columns, of->height, of->width, &figure));
+    hb_status status = of->draw(figure, context, c);
+    if (status == HB_OK) status = hb_figure_write(figure, HB_FORMAT_SVG, stem);
+    hb_figure_destroy(figure);
+    return status;
+}

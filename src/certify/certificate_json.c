@@ -1,5 +1,6 @@
-/* A certificate as JSON: what it is about, the summary, and all lines. NaN and infinity are null; texts that are not UTF-8
- * cannot stand in JSON, and each of their bytes above 127 becomes '?'. */
+/* A certificate as JSON: what it is about, the summary, and all lines. NaN and infinity are null;
+ * texts that are not UTF-8 cannot stand in JSON, and each of their bytes above 127 becomes '?'.
+ * Written by hand: jansson refuses such texts, and its integers end at 2^63, below some seeds. */
 #include "base/context.h"
 #include "certify/certificate_files.h"
 
@@ -9,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const verdicts[] = {"holds", "fails", "skipped"};
-
 const char *hb_verdict_name(int verdict)
 {
-    return verdicts[verdict];
+    static const char *const names[] = {"holds", "fails", "skipped"};
+    return names[verdict];
 }
 
 /* Bytes of the UTF-8 character at text; 0: it is none. */
@@ -29,7 +29,7 @@ static size_t utf8_length(const unsigned char *text)
     return n;
 }
 
-static void put_text(FILE *out, const char *text)
+static void json_put_text(FILE *out, const char *text)
 {
     fputc('"', out);
     for (const unsigned char *c = (const unsigned char *)text; *c;) {
@@ -47,7 +47,7 @@ static void put_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-static void put_number(FILE *out, const char *key, double value)
+static void json_put_number(FILE *out, const char *key, double value)
 {
     if (isfinite(value))
         fprintf(out, "\"%s\": %.17g, ", key, value);
@@ -55,49 +55,60 @@ static void put_number(FILE *out, const char *key, double value)
         fprintf(out, "\"%s\": null, ", key);
 }
 
-static void put_line(FILE *out, const hb_line *line, int last)
+static void json_put_line(FILE *out, const hb_line *line, int last)
 {
     fprintf(out, "    {\"name\": \"%s\", ", line->name);
-    put_number(out, "tau", line->tau);
-    put_number(out, "value", line->value);
-    put_number(out, "error", line->error);
-    put_number(out, "p_value", line->p_value);
-    fprintf(out, "\"verdict\": \"%s\", \"text\": ", verdicts[line->verdict]);
-    put_text(out, line->verdict == HB_VERDICT_FAILS ? line->bad : line->good);
+    json_put_number(out, "tau", line->tau);
+    json_put_number(out, "value", line->value);
+    json_put_number(out, "error", line->error);
+    json_put_number(out, "p_value", line->p_value);
+    fprintf(out, "\"verdict\": \"%s\", \"text\": ", hb_verdict_name(line->verdict));
+    json_put_text(out, hb_line_text(line));
     fprintf(out, "}%s\n", last ? "" : ",");
 }
 
-static void put_all(FILE *out, const hb_certificate *c)
+void hb_certificate_print_json(FILE *out, const hb_certificate *c, const int *drawn)
 {
     static const char *const processes[] = {"ou", "ve", "drift"};
+    (void)drawn;
     fputs("{\n  \"score\": ", out);
-    put_text(out, c->name);
+    json_put_text(out, c->name);
     fputs(",\n  \"data\": ", out);
-    put_text(out, c->data_name);
+    json_put_text(out, c->data_name);
     fprintf(out,
             ",\n  \"dim\": %d,\n  \"process\": \"%s\",\n  \"rows\": %zu,\n  \"seed\": %" PRIu64
             ",\n  \"level\": %.17g,\n  \"tolerance\": %.17g,\n  \"passed\": %s,\n  \"summary\": ",
             c->dim, processes[c->process], c->n, c->seed, c->level, c->tolerance,
             c->passed ? "true" : "false");
-    put_text(out, c->summary);
+    json_put_text(out, c->summary);
     fputs(",\n  \"lines\": [\n", out);
-    for (size_t i = 0; i < c->n_lines; i++) put_line(out, &c->lines[i], i + 1 == c->n_lines);
+    for (size_t i = 0; i < c->n_lines; i++) json_put_line(out, &c->lines[i], i + 1 == c->n_lines);
     fputs("  ]\n}\n", out);
+}
+
+hb_status hb_certificate_text(hb_context *context, const hb_certificate *certificate,
+                              hb_certificate_print *print, const int *drawn, char **out)
+{
+    size_t size = 0;
+    *out = NULL;
+    FILE *stream = open_memstream(out, &size);
+    int failed = !stream;
+    if (stream) {
+        print(stream, certificate, drawn);
+        failed = ferror(stream) | fclose(stream);
+    }
+    HB_CHECK(context, !failed, HB_ERROR_MEMORY, "no memory for the text of a certificate");
+    return HB_OK;
 }
 
 hb_status hb_certificate_json(hb_context *context, const hb_certificate *certificate, char **out)
 {
     HB_CHECK(context, certificate && out, HB_ERROR_ARGUMENT, "the certificate or out is NULL");
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
+    char *text;
     *out = NULL;
-    HB_CHECK(context, stream, HB_ERROR_MEMORY, "no memory for the text of a certificate");
-    put_all(stream, certificate);
-    const int failed = ferror(stream) | fclose(stream);
-    const hb_status status =
-        failed ? hb_fail(context, HB_ERROR_MEMORY, "no memory for the text of a certificate")
-               : hb_copy_string(context, text, out);
+    hb_status status =
+        hb_certificate_text(context, certificate, hb_certificate_print_json, NULL, &text);
+    if (status == HB_OK) status = hb_copy_string(context, text, out);
     free(text);
     return status;
 }

@@ -1,4 +1,5 @@
-/* The page of a certificate: the verdict, the table of lines, the figures, and what the lines mean. */
+/* The page of a certificate: the verdict, the table of lines, the figures, and what the lines
+ * mean. */
 #include "certify/certificate_files.h"
 
 #include <math.h>
@@ -37,7 +38,7 @@ static const char *const MEANING[][2] = {
     {"likelihood", "mean log-likelihood of rows minus that of the score's own samples, in nats"},
     {NULL, NULL}};
 
-static void put(FILE *page, const char *text)
+static void page_put(FILE *page, const char *text)
 {
     for (; *text; text++) switch (*text) {
         case '&': fputs("&amp;", page); break;
@@ -48,14 +49,14 @@ static void put(FILE *page, const char *text)
         }
 }
 
-static void put_number(FILE *page, double value, int digits)
+static void page_put_number(FILE *page, double value, int digits)
 {
     fputs("<td class=\"n\">", page);
     if (!isnan(value)) fprintf(page, "%.*g", digits, value);
     fputs("</td>", page);
 }
 
-static void put_lines(FILE *page, const hb_certificate *c)
+static void page_put_lines(FILE *page, const hb_certificate *c)
 {
     fputs("<div class=\"scroll\"><table><thead><tr><th>line</th><th>tau</th><th>value</th>"
           "<th>error</th><th>p</th><th>verdict</th><th></th></tr></thead><tbody>\n",
@@ -63,24 +64,24 @@ static void put_lines(FILE *page, const hb_certificate *c)
     for (size_t i = 0; i < c->n_lines; i++) {
         const hb_line *line = &c->lines[i];
         fprintf(page, "<tr class=\"%s\"><td>", hb_verdict_name(line->verdict));
-        put(page, line->name);
+        page_put(page, line->name);
         fputs("</td>", page);
-        put_number(page, line->tau, 4);
-        put_number(page, line->value, 3);
-        put_number(page, line->error, 2);
-        put_number(page, line->p_value, 2);
+        page_put_number(page, line->tau, 4);
+        page_put_number(page, line->value, 3);
+        page_put_number(page, line->error, 2);
+        page_put_number(page, line->p_value, 2);
         fprintf(page, "<td class=\"v\">%s</td><td>", hb_verdict_name(line->verdict));
-        put(page, line->verdict == HB_VERDICT_FAILS ? line->bad : line->good);
+        page_put(page, hb_line_text(line));
         fputs("</td></tr>\n", page);
     }
     fputs("</tbody></table></div>\n", page);
 }
 
-static void put_figures(FILE *page, const hb_certificate *c, const int *drawn)
+static void page_put_figures(FILE *page, const hb_certificate *c, const int *drawn)
 {
     int missing = 0;
     fputs("<h2>Figures</h2>\n", page);
-    for (size_t k = 0; hb_certificate_figures[k].file; k++) {
+    for (size_t k = 0; hb_certificate_figures[k].name; k++) {
         const hb_certificate_figure *figure = &hb_certificate_figures[k];
         if (!figure->wanted(c)) continue;
         missing += !drawn[k];
@@ -88,7 +89,7 @@ static void put_figures(FILE *page, const hb_certificate *c, const int *drawn)
             fprintf(page,
                     "<figure><img src=\"%s.svg\" alt=\"%s\"><figcaption>%s <a "
                     "href=\"%s.plot.csv\">numbers</a></figcaption></figure>\n",
-                    figure->file, figure->file, figure->caption, figure->file);
+                    figure->name, figure->name, figure->caption, figure->name);
     }
     if (missing)
         fputs("<p class=\"soft\">Figures need gnuplot, which was not found; their numbers are in "
@@ -96,12 +97,12 @@ static void put_figures(FILE *page, const hb_certificate *c, const int *drawn)
               page);
 }
 
-static void put_meaning(FILE *page)
+static void page_put_meaning(FILE *page)
 {
     fputs("<h2>Lines</h2>\n<table><tbody>\n", page);
     for (size_t k = 0; MEANING[k][0]; k++) {
         fprintf(page, "<tr><td>%s</td><td>", MEANING[k][0]);
-        put(page, MEANING[k][1]);
+        page_put(page, MEANING[k][1]);
         fputs("</td></tr>\n", page);
     }
     fputs("</tbody></table>\n", page);
@@ -114,23 +115,23 @@ void hb_certificate_page(FILE *page, const hb_certificate *c, const int *drawn)
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
         "content=\"width=device-width,initial-scale=1\"><title>Certificate of ",
         page);
-    put(page, c->name);
+    page_put(page, c->name);
     fprintf(page, "</title><style>%s</style></head><body>\n<h1>Certificate of ", STYLE);
-    put(page, c->name);
+    page_put(page, c->name);
     fprintf(page, "</h1>\n<p class=\"%s big\">", c->passed ? "holds" : "fails");
-    put(page, c->summary);
+    page_put(page, c->summary);
     fprintf(page, "</p>\n<p class=\"soft\">%zu rows of ", c->n);
-    put(page, c->data_name);
+    page_put(page, c->data_name);
     fprintf(page,
             ", dimension %d, process %s, seed %llu. Every value is 0 for the score of the true "
-            "distribution of the "
-            "rows. A line fails when its p-value is too small with all lines counted "
+            "distribution of the rows. A line fails when its p-value is too small with all lines "
+            "counted "
             "(Holm's rule): a true score fails anywhere with probability %.3g %% at most.",
             c->dim, processes[c->process], (unsigned long long)c->seed, 100 * (1 - c->level));
     if (c->tolerance > 0) fprintf(page, " Effects up to %g %% are accepted.", 100 * c->tolerance);
     fputs(" <a href=\"certificate.json\">JSON</a></p>\n", page);
-    put_lines(page, c);
-    put_figures(page, c, drawn);
-    put_meaning(page);
+    page_put_lines(page, c);
+    page_put_figures(page, c, drawn);
+    page_put_meaning(page);
     fputs("</body></html>\n", page);
 }

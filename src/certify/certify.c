@@ -1,8 +1,9 @@
 /* A certificate: settings, rows, and the lines one after the other.
  *
- * The rows are a random choice of the caller's, so that the halves of certify_flow.c are alike. At each tau they are carried
- * there HB_CERTIFY_NOISES times, with noises e and -e; all lines of a tau work on these. Every line is a function of (settings, rows,
- * score), the same bits on any number of threads if the score's are. */
+ * The rows are a random choice of the caller's, so that the halves of certify_flow.c are alike. At
+ * each tau they are carried there HB_CERTIFY_NOISES times, with noises e and -e; all lines of a tau
+ * work on these. Every line is a function of (settings, rows, score), the same bits on any number
+ * of threads if the score's are. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_nodes.h"
@@ -16,13 +17,13 @@ static const double LONG = 5; /* seconds that are announced */
 static const double USUAL_TAU[] = {0.02, 0.1, 0.3, 1};
 enum { N_USUAL = sizeof USUAL_TAU / sizeof *USUAL_TAU };
 static const double USUAL_MIN = 1e-3, USUAL_MAX = 3;
-static const double SEEN = 0.05;     /* share of the rows that may be training rows */
+static const double SEEN = 0.05;     /* fraction of the rows that may be training rows */
 static const double ROUNDING = 1e-4; /* a relative effect that single precision may have */
 
 /* ---- checks ---- */
 
-static hb_status check_rows(hb_context *context, const char *what, size_t n, size_t d,
-                            const double *x)
+static hb_status certify_check_rows(hb_context *context, const char *what, size_t n, size_t d,
+                                    const double *x)
 {
     for (size_t i = 0; i < n * d; i++)
         HB_CHECK(context, fabs(x[i]) < 1e100, HB_ERROR_ARGUMENT,
@@ -38,7 +39,7 @@ static int in_order(const void *a, const void *b)
 }
 
 /* 64 bits of a row (d): equal rows have equal ones. */
-static uint64_t digest(size_t d, const double *row)
+static uint64_t certify_row_hash(size_t d, const double *row)
 {
     uint64_t h = UINT64_C(0x9e3779b97f4a7c15);
     for (size_t k = 0; k < d; k++) {
@@ -50,21 +51,22 @@ static uint64_t digest(size_t d, const double *row)
     return h;
 }
 
-/* Rows that were held out repeat training rows as often as training rows repeat each other; more are no held-out rows. */
-static hb_status check_held_out(hb_context *context, const hb_certify_settings *s, size_t n,
-                                size_t d, const double *x)
+/* Rows that were held out repeat training rows as often as training rows repeat each other; more
+ * are no held-out rows. */
+static hb_status certify_check_held_out(hb_context *context, const hb_certify_settings *s, size_t n,
+                                        size_t d, const double *x)
 {
     const size_t m = (size_t)s->n_training;
     size_t copies = 0, twins = 0;
     void *memory;
     HB_TRY(hb_allocate(context, m, sizeof(uint64_t), &memory));
     uint64_t *known = memory; // (m)
-    for (size_t j = 0; j < m; j++) known[j] = digest(d, s->training + j * d);
+    for (size_t j = 0; j < m; j++) known[j] = certify_row_hash(d, s->training + j * d);
     qsort(known, m, sizeof *known, in_order);
     for (size_t j = 0; j < m; j++)
         twins += (j > 0 && known[j] == known[j - 1]) || (j + 1 < m && known[j] == known[j + 1]);
     for (size_t i = 0; i < n; i++) {
-        const uint64_t one = digest(d, x + i * d);
+        const uint64_t one = certify_row_hash(d, x + i * d);
         copies += bsearch(&one, known, m, sizeof *known, in_order) != NULL;
     }
     hb_release(context, memory);
@@ -77,7 +79,7 @@ static hb_status check_held_out(hb_context *context, const hb_certify_settings *
     return HB_OK;
 }
 
-static hb_status check_process(hb_context *context, const hb_certify_settings *s, int dim)
+static hb_status certify_check_process(hb_context *context, const hb_certify_settings *s, int dim)
 {
     const int drift = s->process == HB_PROCESS_DRIFT;
     HB_CHECK(context, drift == (s->drift != NULL), HB_ERROR_ARGUMENT,
@@ -93,7 +95,7 @@ static hb_status check_process(hb_context *context, const hb_certify_settings *s
     return HB_OK;
 }
 
-static hb_status check_taus(hb_context *context, const hb_certify_settings *s)
+static hb_status certify_check_taus(hb_context *context, const hb_certify_settings *s)
 {
     HB_CHECK(context, s->tau_min < s->tau_max, HB_ERROR_ARGUMENT,
              "tau_min is %g and tau_max %g; the first must be the smaller", s->tau_min, s->tau_max);
@@ -108,8 +110,8 @@ static hb_status check_taus(hb_context *context, const hb_certify_settings *s)
     return HB_OK;
 }
 
-static hb_status check(hb_context *context, const hb_certify_settings *s, int dim, size_t n,
-                       const double *x, hb_certify_callback score)
+static hb_status certify_check(hb_context *context, const hb_certify_settings *s, int dim, size_t n,
+                               const double *x, hb_certify_callback score)
 {
     HB_CHECK(context, dim >= 1 && dim <= MOST_DIM, HB_ERROR_ARGUMENT,
              "dim is %d; it must be 1 to %d", dim, MOST_DIM);
@@ -127,16 +129,17 @@ static hb_status check(hb_context *context, const hb_certify_settings *s, int di
     HB_CHECK(context, !s->truth || hb_mixture_dim(s->truth) == dim, HB_ERROR_ARGUMENT,
              "the distribution of the rows has %d dimensions, but the rows have %d columns",
              hb_mixture_dim(s->truth), dim);
-    HB_TRY(check_process(context, s, dim));
-    HB_TRY(check_taus(context, s));
-    HB_TRY(check_rows(context, "x", n, (size_t)dim, x));
+    HB_TRY(certify_check_process(context, s, dim));
+    HB_TRY(certify_check_taus(context, s));
+    HB_TRY(certify_check_rows(context, "x", n, (size_t)dim, x));
     if (!s->training) return HB_OK;
-    HB_TRY(check_rows(context, "training", (size_t)s->n_training, (size_t)dim, s->training));
-    return check_held_out(context, s, n, (size_t)dim, x);
+    HB_TRY(
+        certify_check_rows(context, "training", (size_t)s->n_training, (size_t)dim, s->training));
+    return certify_check_held_out(context, s, n, (size_t)dim, x);
 }
 
 /* tau (HB_CERTIFY_TAUS) of settings that leave them open. */
-static void choose_taus(hb_certify_settings *s, double *tau)
+static void certify_choose_taus(hb_certify_settings *s, double *tau)
 {
     if (isnan(s->tau_min)) s->tau_min = USUAL_MIN;
     if (isnan(s->tau_max)) s->tau_max = USUAL_MAX;
@@ -150,7 +153,7 @@ static void choose_taus(hb_certify_settings *s, double *tau)
 
 /* ---- one tau ---- */
 
-static hb_status create_map(const hb_certify_run *run, double tau, hb_certify_map **out)
+static hb_status certify_create_map(const hb_certify_run *run, double tau, hb_certify_map **out)
 {
     hb_certificate *c = run->out;
     hb_certify_map *map = &c->maps[c->n_maps];
@@ -167,8 +170,9 @@ static hb_status create_map(const hb_certify_run *run, double tau, hb_certify_ma
     return HB_OK;
 }
 
-/* Evaluations of all lines; those along the flow are roughly known. A score by differences has 4 dim. */
-static double evaluations(const hb_certify_run *run)
+/* Evaluations of all lines; those along the flow are roughly known. A score by differences has 4
+ * dim. */
+static double certify_evaluations(const hb_certify_run *run)
 {
     const hb_certify_settings *s = &run->settings;
     const double d = (double)run->dim, pairs = (double)s->pairs, half = (double)(run->n / 2);
@@ -181,7 +185,7 @@ static double evaluations(const hb_certify_run *run)
 }
 
 /* By the second batch of rows: the first may have started a library of the caller's. */
-static void say_how_long(const hb_certify_run *run, double seconds, double before)
+static void certify_note_time(const hb_certify_run *run, double seconds, double before)
 {
     const double each = seconds / (run->out->done - before), all = each * run->out->total;
     if (all > LONG)
@@ -191,7 +195,7 @@ static void say_how_long(const hb_certify_run *run, double seconds, double befor
                 all, run->out->total, each);
 }
 
-static hb_status fill_rows(const hb_certify_run *run, hb_certify_rows *rows)
+static hb_status certify_fill_rows(const hb_certify_run *run, hb_certify_rows *rows)
 {
     const hb_certify_level *level = rows->level;
     for (int k = 0; k < HB_CERTIFY_NOISES; k++) {
@@ -199,7 +203,7 @@ static hb_status fill_rows(const hb_certify_run *run, hb_certify_rows *rows)
                                 rows->target[k]));
         const double start = hb_seconds(), before = run->out->done;
         HB_TRY(hb_certify_score_at(run, run->n, rows->x[k], level->tau, rows->score[k]));
-        if (level->index == 0 && k == 1) say_how_long(run, hb_seconds() - start, before);
+        if (level->index == 0 && k == 1) certify_note_time(run, hb_seconds() - start, before);
         HB_TRY(hb_certify_divergence(run, level->index, run->n, rows->x[k], level->tau,
                                      level->width, rows->divergence[k]));
     }
@@ -220,9 +224,9 @@ static const struct {
              {hb_certify_truth, {"truth"}}};
 enum { N_LINES = sizeof lines / sizeof *lines };
 
-static hb_status lines_of_tau(const hb_certify_run *run, hb_certify_rows *rows)
+static hb_status certify_measure_lines(const hb_certify_run *run, hb_certify_rows *rows)
 {
-    HB_TRY(fill_rows(run, rows));
+    HB_TRY(certify_fill_rows(run, rows));
     for (size_t k = 0; k < N_LINES; k++) {
         HB_TRY(lines[k].measure(run, rows));
         HB_TRY(hb_certify_progress(run));
@@ -230,7 +234,7 @@ static hb_status lines_of_tau(const hb_certify_run *run, hb_certify_rows *rows)
     return hb_certify_place(run, rows);
 }
 
-static hb_status at_tau(const hb_certify_run *run, size_t index)
+static hb_status certify_at_tau(const hb_certify_run *run, size_t index)
 {
     const size_t n = run->n, d = run->dim;
     hb_certify_level level;
@@ -247,17 +251,17 @@ static hb_status at_tau(const hb_certify_run *run, size_t index)
         rows.score[k] = rows.target[k] + n * d;
         rows.divergence[k] = numbers + k * n;
     }
-    if (status == HB_OK) status = create_map(run, level.tau, &rows.map);
-    if (status == HB_OK) status = lines_of_tau(run, &rows);
+    if (status == HB_OK) status = certify_create_map(run, level.tau, &rows.map);
+    if (status == HB_OK) status = certify_measure_lines(run, &rows);
     if (status != HB_OK && rows.map) hb_release(run->context, run->out->maps[--run->out->n_maps].x);
     hb_workspace_destroy(&work);
-    hb_certify_level_destroy(&level);
+    hb_workspace_destroy(&level.work);
     return status;
 }
 
 /* ---- all ---- */
 
-static int knows_truth(const hb_certify_run *run)
+static int certify_knows_truth(const hb_certify_run *run)
 {
     const hb_certify_settings *s = &run->settings;
     const int solved =
@@ -267,16 +271,16 @@ static int knows_truth(const hb_certify_run *run)
 }
 
 /* Whether a whole run has a line of this name at tau. */
-static int belongs(const hb_certify_run *run, const char *name, double tau)
+static int certify_has_line(const hb_certify_run *run, const char *name, double tau)
 {
     if (strcmp(name, "residual of ln u") == 0 && !run->log_density) return 0;
     if (strncmp(name, "residual ", 9) == 0) return hb_certify_radius(run, tau) > 0;
     if (strcmp(name, "curl") == 0) return run->dim > 1;
     if (strcmp(name, "memorisation") == 0) return run->settings.training != NULL;
-    return strcmp(name, "truth") != 0 || knows_truth(run);
+    return strcmp(name, "truth") != 0 || certify_knows_truth(run);
 }
 
-static void skip_unless_there(const hb_certify_run *run, const char *name, double tau)
+static void certify_skip_unless_there(const hb_certify_run *run, const char *name, double tau)
 {
     const hb_certificate *c = run->out;
     for (size_t i = 0; i < c->n_lines; i++)
@@ -285,7 +289,7 @@ static void skip_unless_there(const hb_certify_run *run, const char *name, doubl
 }
 
 /* What was not measured when the time was over. */
-static hb_status skip_the_rest(const hb_certify_run *run)
+static hb_status certify_skip_the_rest(const hb_certify_run *run)
 {
     const hb_certify_settings *s = &run->settings;
     size_t measured = 0;
@@ -296,15 +300,16 @@ static hb_status skip_the_rest(const hb_certify_run *run)
     for (size_t t = 0; t < s->n_tau; t++)
         for (size_t k = 0; k < 2 * N_LINES; k++) {
             const char *name = lines[k / 2].names[k % 2];
-            if (name && belongs(run, name, s->tau[t])) skip_unless_there(run, name, s->tau[t]);
+            if (name && certify_has_line(run, name, s->tau[t]))
+                certify_skip_unless_there(run, name, s->tau[t]);
         }
-    if (s->samples > 0) skip_unless_there(run, "samples", NAN);
-    if (s->samples > 0) skip_unless_there(run, "likelihood", NAN);
+    if (s->samples > 0) certify_skip_unless_there(run, "samples", NAN);
+    if (s->samples > 0) certify_skip_unless_there(run, "likelihood", NAN);
     run->out->cut = 1;
     return HB_OK;
 }
 
-static void say_what_is_missing(const hb_certify_run *run)
+static void certify_skip_missing(const hb_certify_run *run)
 {
     const hb_certify_settings *s = &run->settings;
     if (s->samples == 0) hb_certificate_skip(run->out, "samples", NAN, "not requested");
@@ -313,47 +318,43 @@ static void say_what_is_missing(const hb_certify_run *run)
                             "needs the rows that the score was trained on");
     if (run->dim == 1)
         hb_certificate_skip(run->out, "curl", NAN, "a function of one variable has no curl");
-    if (!knows_truth(run))
+    if (!certify_knows_truth(run))
         hb_certificate_skip(
             run->out, "truth", NAN,
             "needs the distribution of the rows: a named set or a mixture, or for a drift "
             "that is not linear an initial density");
 }
 
-static hb_status allocate_truth(hb_certify_run *run)
+static hb_status certify_measure(const hb_certify_run *run)
 {
-    void *memory;
-    HB_TRY(hb_allocate(run->context, (size_t)run->settings.n_tau * HB_CERTIFY_POINTS * 4,
-                       sizeof(double), &memory));
-    run->out->truth = memory;
-    return HB_OK;
-}
-
-static hb_status measure(const hb_certify_run *run)
-{
-    for (size_t k = 0; k < run->settings.n_tau; k++) HB_TRY(at_tau(run, k));
+    for (size_t k = 0; k < run->settings.n_tau; k++) HB_TRY(certify_at_tau(run, k));
     return hb_certify_flow(run);
 }
 
-static hb_status all_lines(hb_certify_run *run)
+static hb_status certify_all_lines(hb_certify_run *run)
 {
     const int small = run->own || run->settings.max_time > 0;
     run->out->n = run->n;
-    run->out->total = evaluations(run);
+    run->out->total = certify_evaluations(run);
     run->out->batch = small ? FIRST_CALL : HB_CERTIFY_CALL;
-    HB_TRY(allocate_truth(run));
+    void *truth;
+    HB_TRY(hb_allocate(run->context, (size_t)run->settings.n_tau * HB_CERTIFY_POINTS * 4,
+                       sizeof(double), &truth));
+    run->out->truth = truth;
     run->deadline = hb_seconds() + run->settings.max_time;
     if (run->settings.max_time > 0) run->context->deadline = &run->deadline;
-    hb_status status = measure(run);
-    if (status == HB_ERROR_INTERRUPTED && hb_is_late(run->context)) status = skip_the_rest(run);
+    hb_status status = certify_measure(run);
+    if (status == HB_ERROR_INTERRUPTED && hb_is_late(run->context))
+        status = certify_skip_the_rest(run);
     run->context->deadline = NULL;
     HB_TRY(status);
-    say_what_is_missing(run);
+    certify_skip_missing(run);
     hb_certificate_conclude(run->out);
     return hb_progress(run->context, "certificate", run->out->total, run->out->total);
 }
 
-static hb_status choose_rows(const hb_certify_run *run, size_t n, const double *x, double *chosen)
+static hb_status certify_choose_rows(const hb_certify_run *run, size_t n, const double *x,
+                                     double *chosen)
 {
     void *memory;
     HB_TRY(hb_allocate(run->context, n, sizeof(size_t), &memory));
@@ -372,8 +373,8 @@ hb_status hb_certify_start(hb_certify_run *run, const hb_certify_settings *setti
     double tau[HB_CERTIFY_TAUS];
     *out = NULL;
     HB_TRY(hb_certify_settings_read(context, settings, &run->settings));
-    choose_taus(&run->settings, tau);
-    HB_TRY(check(context, &run->settings, dim, n, x, run->score));
+    certify_choose_taus(&run->settings, tau);
+    HB_TRY(certify_check(context, &run->settings, dim, n, x, run->score));
     run->dim = (size_t)dim;
     run->n = n < run->settings.rows ? n : (size_t)run->settings.rows;
     run->log_density = run->settings.log_density;
@@ -381,15 +382,13 @@ hb_status hb_certify_start(hb_certify_run *run, const hb_certify_settings *setti
     void *memory;
     HB_TRY(hb_allocate(context, run->n * run->dim, sizeof(double), &memory));
     run->x = memory;
-    hb_status status = choose_rows(run, n, x, memory);
+    hb_status status = certify_choose_rows(run, n, x, memory);
     if (status == HB_OK) status = hb_certificate_create(context, &run->settings, dim, &run->out);
     run->settings.tolerance = fmax(run->settings.tolerance, ROUNDING);
-    if (status == HB_OK) status = all_lines(run);
+    if (status == HB_OK) status = certify_all_lines(run);
     hb_release(context, memory);
-    if (status == HB_OK)
-        *out = run->out;
-    else
-        hb_certificate_destroy(run->out);
+    if (status != HB_OK) hb_certificate_destroy(run->out);
+    *out = status == HB_OK ? run->out : NULL;
     return status;
 }
 

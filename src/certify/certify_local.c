@@ -1,14 +1,15 @@
 /* Stein's identity for all fields of a kernel: faults in one place.
  *
- * For a field phi the value of a row is u.phi + (1 - c) div phi with u = s - c t (certify_mean.c), whose mean is
- * E[(s - s*).phi]. Of all phi in the space of the kernel k(x,y) = exp(-|x - y|^2/2h^2) the largest such mean has the
- * square E K(x,x'), with
+ * For a field phi the value of a row is u.phi + (1 - c) div phi with u = s - c t (certify_mean.c),
+ * whose mean is E[(s - s*).phi]. Of all phi in the space of the kernel k(x,y) = exp(-|x -
+ * y|^2/2h^2) the largest such mean has the square E K(x,x'), with
  *     K = k [ u.u' + (1 - c) (u - u').(x - x')/h^2 + (1 - c)^2 (dim/h^2 - |x - x'|^2/h^4) ],
- * Stein's kernel (Liu, Lee and Jordan; Chwialkowski, Strathmann and Gretton, ICML 2016), which for c = 1 is that of a
- * moment of denoising. K is summed over h = 1/4, 1/2 and 1 times the median distance of rows, and the sum over pairs is
- * tested by random signs (certify_signs.c). Its size relative to the sum of k |s||s'| is the square of a relative error
- * of s, smoothed by the kernel. One row's sum over its column's deviation says where.
- * A number to reproduce: s = s* makes E K = 0. */
+ * Stein's kernel (Liu, Lee and Jordan; Chwialkowski, Strathmann and Gretton, ICML 2016), which for
+ * c = 1 is that of a moment of denoising. K is summed over h = 1/4, 1/2 and 1 times the median
+ * distance of rows, and the sum over pairs is tested by random signs (certify_signs.c). Its size
+ * relative to the sum of k |s||s'| is the square of a relative error of s, smoothed by the kernel.
+ * One row's sum over its column's deviation says where. A number to reproduce: s = s* makes E K =
+ * 0. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
@@ -26,13 +27,7 @@ double hb_certify_median(hb_context *context, size_t n, size_t d, const double *
     if (hb_allocate(context, pairs, sizeof(double), &memory) != HB_OK) return NAN;
     double *squares = memory; // (pairs)
     for (size_t i = 0, k = 0; i < few; i++)
-        for (size_t j = 0; j < i; j++, k++) {
-            squares[k] = 0;
-            for (size_t l = 0; l < d; l++) {
-                const double away = x[i * d + l] - x[j * d + l];
-                squares[k] += away * away;
-            }
-        }
+        for (size_t j = 0; j < i; j++, k++) squares[k] = hb_distance2(d, x + i * d, x + j * d);
     hb_sort(pairs, squares);
     const double median = sqrt(squares[pairs / 2]);
     hb_release(context, memory);
@@ -48,7 +43,7 @@ typedef struct local_run {
 } local_run;
 
 /* K_ij, and k |s||s'| of the same pair. */
-static double pair(const local_run *r, size_t i, size_t j, double *size)
+static double local_kernel(const local_run *r, size_t i, size_t j, double *size)
 {
     const size_t d = r->run->dim;
     const double *x = r->rows->x[0] + i * d, *y = r->rows->x[0] + j * d;
@@ -70,7 +65,7 @@ static double pair(const local_run *r, size_t i, size_t j, double *size)
     return sum;
 }
 
-static hb_status fill(const local_run *r, double *total)
+static hb_status local_fill_kernel(const local_run *r, double *total)
 {
     const size_t n = r->rows->n, d = r->run->dim;
     *total = 0;
@@ -82,45 +77,42 @@ static hb_status fill(const local_run *r, double *total)
         HB_TRY(hb_certify_listen(r->run->context));
         for (size_t j = 0; j < i; j++) {
             double size;
-            r->K[i * n + j] = r->K[j * n + i] = pair(r, i, j, &size);
+            r->K[i * n + j] = r->K[j * n + i] = local_kernel(r, i, j, &size);
             *total += 2 * size * norm * hb_norm(d, r->rows->score[0] + j * d);
         }
     }
     return HB_OK;
 }
 
-/* What each row sees around it, in deviations; the row that sees most. */
-static size_t fill_map(const local_run *r)
+/* What each row sees around it, in standard deviations. */
+static void local_fill_map(const local_run *r)
 {
     const size_t n = r->rows->n;
-    double *local = r->rows->map->local;
-    size_t worst = 0;
     for (size_t i = 0; i < n; i++) {
         double sum = 0, squares = 0;
         for (size_t j = 0; j < n; j++) {
             sum += r->K[i * n + j];
             squares += r->K[i * n + j] * r->K[i * n + j];
         }
-        local[i] = squares > 0 ? sum / sqrt(squares) : 0;
-        if (local[i] > local[worst]) worst = i;
+        r->rows->map->local[i] = squares > 0 ? sum / sqrt(squares) : 0;
     }
-    return worst;
 }
 
-static void write_line(const local_run *r, double total, size_t worst, const hb_signs *found)
+static void local_write_line(const local_run *r, double total, const hb_signs *found)
 {
     char where[120];
-    hb_certify_where(r->run, r->rows->x[0] + worst * r->run->dim, sizeof where, where);
-    hb_line *line = hb_certificate_add(r->run->out, "stein local", r->rows->level->tau);
-    line->value = sqrt(fmax(found->U, 0) / total);
-    line->error = sqrt((fmax(found->U, 0) + found->deviation) / total) - line->value;
-    line->p_value = found->p_value;
-    snprintf(line->good, sizeof line->good,
-             "no place where scores are off; %.2g %% over the width of the kernel would be seen",
-             100 * sqrt(fmax(found->upper, 0) / total));
-    snprintf(line->bad, sizeof line->bad,
-             "scores are off in places, by %.3g %% over the width of the kernel, most %s",
-             100 * line->value, where);
+    local_fill_map(r);
+    hb_certify_where_most(r->run, r->rows, r->rows->n, r->rows->map->local, sizeof where, where);
+    const double value = sqrt(fmax(found->U, 0) / total);
+    hb_line *line = hb_certificate_add(r->run->out, "stein local", r->rows->level->tau, value,
+                                       sqrt((fmax(found->U, 0) + found->deviation) / total) - value,
+                                       found->p_value);
+    hb_line_say(line->good,
+                "no place where scores are off; %.2g %% over the width of the kernel would be seen",
+                100 * sqrt(fmax(found->upper, 0) / total));
+    hb_line_say(line->bad,
+                "scores are off in places, by %.3g %% over the width of the kernel, most %s",
+                100 * value, where);
 }
 
 hb_status hb_certify_local(const hb_certify_run *run, const hb_certify_rows *rows)
@@ -134,12 +126,12 @@ hb_status hb_certify_local(const hb_certify_run *run, const hb_certify_rows *row
     HB_TRY(HB_WORKSPACE(run->context, &r.work, HB_ARRAY(r.u, n * d), HB_ARRAY(r.K, n * n)));
     double total;
     hb_signs found;
-    hb_status status = fill(&r, &total);
+    hb_status status = local_fill_kernel(&r, &total);
     if (status == HB_OK)
         status = hb_signs_test(run->context, 0, run->settings.seed,
                                hb_certify_stream(rows->level->index, HB_USE_SIGNS), n, r.K,
                                tolerance * tolerance * total, &found);
-    if (status == HB_OK) write_line(&r, total, fill_map(&r), &found);
+    if (status == HB_OK) local_write_line(&r, total, &found);
     hb_workspace_destroy(&r.work);
     return status;
 }

@@ -1,10 +1,11 @@
 /* E[s] = 0: Stein's identity for constant fields.
  *
- * u = s - c t has the mean E[s - s*] for every c; c = E[s.t]/E|t|^2 has the least noise, which falls from E|s|^2 to
- * E|s|^2 (1 - c). With the covariance C of the rows' means over their noises, n E[u]' C^-1 E[u] (n - d)/(n - 1) is
- * nearly chi squared with dim degrees (Hotelling, 1931) where n >= ENOUGH dim; with fewer rows the sum over i != j of
- * u_i.u_j, each column over its deviation, is tested by random signs.
- * A number to reproduce: rows N(0, 1) under OU and s = -x + 0.1: the mean is 0.1 of the size of the scores, 0.995. */
+ * u = s - c t has the mean E[s - s*] for every c; c = E[s.t]/E|t|^2 has the least noise, which
+ * falls from E|s|^2 to E|s|^2 (1 - c). With the covariance C of the rows' means over their noises,
+ * n E[u]' C^-1 E[u] (n - d)/(n - 1) is nearly chi squared with dim degrees (Hotelling, 1931) where
+ * n >= ENOUGH dim; with fewer rows the sum over i != j of u_i.u_j, each column over its deviation,
+ * is tested by random signs. A number to reproduce: rows N(0, 1) under OU and s = -x + 0.1: the
+ * mean is 0.1 of the size of the scores, 0.995. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
@@ -29,7 +30,8 @@ double hb_certify_mix(const hb_certify_run *run, const hb_certify_rows *rows)
 }
 
 /* Means u (n, dim), their mean (dim), and the mean square of s. */
-static double fill(const hb_certify_run *run, const hb_certify_rows *rows, double *u, double *mean)
+static double mean_fill(const hb_certify_run *run, const hb_certify_rows *rows, double *u,
+                        double *mean)
 {
     const size_t n = rows->n, d = run->dim;
     const double c = hb_certify_mix(run, rows);
@@ -48,8 +50,8 @@ static double fill(const hb_certify_run *run, const hb_certify_rows *rows, doubl
 }
 
 /* n E[u]' C^-1 E[u]; C (d, d) and y (d) are scratch. */
-static double hotelling(size_t n, size_t d, const double *u, const double *mean, double *C,
-                        double *y)
+static double mean_hotelling(size_t n, size_t d, const double *u, const double *mean, double *C,
+                             double *y)
 {
     memset(C, 0, d * d * sizeof *C);
     for (size_t i = 0; i < n; i++)
@@ -63,8 +65,8 @@ static double hotelling(size_t n, size_t d, const double *u, const double *mean,
 }
 
 /* Columns over their deviations, and all products of rows. */
-static hb_status by_signs(const hb_certify_run *run, const hb_certify_rows *rows, double *u,
-                          const double *mean, double shift, double *p_value)
+static hb_status mean_by_signs(const hb_certify_run *run, const hb_certify_rows *rows, double *u,
+                               const double *mean, double shift, double *p_value)
 {
     const size_t n = rows->n, d = run->dim;
     void *memory;
@@ -92,18 +94,17 @@ static hb_status by_signs(const hb_certify_run *run, const hb_certify_rows *rows
     return status;
 }
 
-static void write_line(const hb_certify_run *run, const hb_certify_rows *rows, double off,
-                       double error, double p_value)
+static void mean_write_line(const hb_certify_run *run, const hb_certify_rows *rows, double off,
+                            double error, double p_value)
 {
-    hb_line *line = hb_certificate_add(run->out, "stein mean", rows->level->tau);
-    line->value = off;
-    line->error = error;
-    line->p_value = p_value;
-    snprintf(line->good, sizeof line->good,
-             "the mean of the scores is 0: (%.2g ± %.2g) %% of their size", 100 * off, 100 * error);
-    snprintf(line->bad, sizeof line->bad,
-             "the scores have a mean, (%.3g ± %.2g) %% of their size: they push all rows one way",
-             100 * off, 100 * error);
+    hb_line *line =
+        hb_certificate_add(run->out, "stein mean", rows->level->tau, off, error, p_value);
+    hb_line_say(line->good, "the mean of the scores is 0: (%.2g ± %.2g) %% of their size",
+                100 * off, 100 * error);
+    hb_line_say(
+        line->bad,
+        "the scores have a mean, (%.3g ± %.2g) %% of their size: they push all rows one way",
+        100 * off, 100 * error);
 }
 
 hb_status hb_certify_mean(const hb_certify_run *run, const hb_certify_rows *rows)
@@ -114,21 +115,21 @@ hb_status hb_certify_mean(const hb_certify_run *run, const hb_certify_rows *rows
     double *u, *mean, *C, *y, p_value = 1;
     HB_TRY(HB_WORKSPACE(run->context, &work, HB_ARRAY(u, n * d), HB_ARRAY(mean, d),
                         HB_ARRAY(C, small ? d * d : 1), HB_ARRAY(y, d)));
-    const double square = fill(run, rows, u, mean), off = hb_norm(d, mean) / sqrt(square);
+    const double square = mean_fill(run, rows, u, mean), off = hb_norm(d, mean) / sqrt(square);
     double variance = 0;
     for (size_t i = 0; i < n * d; i++) variance += (u[i] - mean[i % d]) * (u[i] - mean[i % d]);
     const double error = sqrt(variance / ((double)n * (double)(n - 1)) / square);
     hb_status status = HB_OK;
     if (small) {
-        const double T2 = hotelling(n, d, u, mean, C, y) * (double)(n - d) / (double)(n - 1);
+        const double T2 = mean_hotelling(n, d, u, mean, C, y) * (double)(n - d) / (double)(n - 1);
         const double z = fmax(0, sqrt(T2) - tolerance / (error / sqrt((double)d)));
         p_value = isnan(T2) ? 1 : hb_chi2_tail((double)d, z * z);
     } else {
         const double accepted = tolerance / error * (double)n; /* of a mean of this size */
-        status =
-            by_signs(run, rows, u, mean, accepted * accepted / (double)n * (double)d, &p_value);
+        status = mean_by_signs(run, rows, u, mean, accepted * accepted / (double)n * (double)d,
+                               &p_value);
     }
-    if (status == HB_OK) write_line(run, rows, off, error, p_value);
+    if (status == HB_OK) mean_write_line(run, rows, off, error, p_value);
     hb_workspace_destroy(&work);
     return status;
 }

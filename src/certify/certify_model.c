@@ -1,8 +1,10 @@
-/* A model as the score that is certified, in its own coordinates z = (x - shift)/scale, in which its process runs.
+/* A model as the score that is certified, in its own coordinates z = (x - shift)/scale, in which
+ * its process runs.
  *
- * Rows, training rows and the law of the rows go to z; scores come back as scale_j s_j(x). Relative effects do not depend on
- * the units; likelihoods get the sum of ln scale, and places are said in x. The divergence is exact up to MOST_EXACT
- * dimensions, beyond it by differences (certify_source.c). */
+ * Rows, training rows and the distribution of the rows go to z; scores come back as scale_j s_j(x).
+ * Relative effects do not depend on the units; likelihoods get the sum of ln scale, and places are
+ * said in x. The divergence is exact up to MOST_EXACT dimensions, beyond it by differences
+ * (certify_source.c). */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
@@ -24,13 +26,13 @@ typedef struct model_source {
     hb_workspace work;
 } model_source;
 
-static int score_of_z(void *user, size_t n, const double *z, const double *tau, double *score)
+static int model_score(void *user, size_t n, const double *z, const double *tau, double *score)
 {
     const model_source *m = user;
     return hb_model_score_of_z(m->context, m->model, n, z, tau, m->labels, score) != HB_OK;
 }
 
-static int log_density_of_z(void *user, size_t n, const double *z, const double *tau, double *v)
+static int model_log_density(void *user, size_t n, const double *z, const double *tau, double *v)
 {
     const model_source *m = user;
     hb_model_to_data(m->model, n, z, m->x);
@@ -40,17 +42,17 @@ static int log_density_of_z(void *user, size_t n, const double *z, const double 
     return 0;
 }
 
-static int divergence_of_z(void *user, size_t n, const double *z, const double *tau,
-                           double *divergence)
+static int model_divergence(void *user, size_t n, const double *z, const double *tau,
+                            double *divergence)
 {
     const model_source *m = user;
     return hb_model_divergence_of_z(m->context, m->model, n, z, tau, m->labels, NULL, 0, 0,
                                     m->score, divergence) != HB_OK;
 }
 
-/* The law of the rows in z. */
-static hb_status law_of_z(hb_context *context, const hb_model *model, const hb_mixture *truth,
-                          hb_mixture **out)
+/* The distribution of the rows in z. */
+static hb_status model_mixture_of_z(hb_context *context, const hb_model *model,
+                                    const hb_mixture *truth, hb_mixture **out)
 {
     const size_t d = (size_t)model->info.dim, count = hb_mixture_count(truth);
     hb_workspace work;
@@ -70,8 +72,8 @@ static hb_status law_of_z(hb_context *context, const hb_model *model, const hb_m
     return status;
 }
 
-static hb_status check(hb_context *context, const hb_model *model, const hb_certify_settings *s,
-                       int label)
+static hb_status model_check(hb_context *context, const hb_model *model,
+                             const hb_certify_settings *s, int label)
 {
     const hb_model_info *info = &model->info;
     const int drift = info->process == HB_PROCESS_DRIFT;
@@ -89,24 +91,24 @@ static hb_status check(hb_context *context, const hb_model *model, const hb_cert
 }
 
 /* What the model knows goes into the settings. */
-static void complete(const hb_model *model, hb_certify_settings *s)
+static void model_complete(const hb_model *model, hb_certify_settings *s)
 {
     const hb_model_info *info = &model->info;
     s->process = info->process;
     if (info->process == HB_PROCESS_DRIFT && !s->drift) s->drift = model->flow.drift;
     if (isnan(s->tau_min)) s->tau_min = info->tau_min;
     if (isnan(s->tau_max)) s->tau_max = info->tau_max;
-    s->log_density = info->head == HB_HEAD_ENERGY ? log_density_of_z : NULL;
-    s->divergence = info->dim <= MOST_EXACT ? divergence_of_z : NULL;
+    s->log_density = info->head == HB_HEAD_ENERGY ? model_log_density : NULL;
+    s->divergence = info->dim <= MOST_EXACT ? model_divergence : NULL;
 }
 
-static hb_status run_model(hb_context *context, const hb_model *model, model_source *source,
+static hb_status model_run(hb_context *context, const hb_model *model, model_source *source,
                            hb_certify_settings *s, size_t n, const double *x, hb_certificate **out)
 {
     const size_t d = (size_t)model->info.dim;
     hb_workspace work;
     double *z, *training; // (n, dim), (n_training, dim)
-    hb_mixture *law = NULL;
+    hb_mixture *mixture = NULL;
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(z, n * d),
                         HB_ARRAY(training, (s->training ? (size_t)s->n_training : 0) * d)));
     hb_model_standardise(model, n, x, z);
@@ -114,17 +116,17 @@ static hb_status run_model(hb_context *context, const hb_model *model, model_sou
         hb_model_standardise(model, (size_t)s->n_training, s->training, training);
         s->training = training;
     }
-    hb_status status = s->truth ? law_of_z(context, model, s->truth, &law) : HB_OK;
-    s->truth = law;
+    hb_status status = s->truth ? model_mixture_of_z(context, model, s->truth, &mixture) : HB_OK;
+    s->truth = mixture;
     hb_certify_run run = {.context = context,
-                          .score = score_of_z,
+                          .score = model_score,
                           .own = 1,
                           .user = source,
                           .shift = model->shift,
                           .scale = model->scale,
                           .log_scale = model->log_scale};
     if (status == HB_OK) status = hb_certify_start(&run, s, model->info.dim, n, z, out);
-    hb_mixture_destroy(law);
+    hb_mixture_destroy(mixture);
     hb_workspace_destroy(&work);
     return status;
 }
@@ -138,15 +140,15 @@ hb_status hb_certify_model(hb_context *context, const hb_model *model,
     *out = NULL;
     HB_CHECK(context, model && x, HB_ERROR_ARGUMENT, "the model or x is NULL");
     HB_TRY(hb_certify_settings_read(context, settings, &s));
-    HB_TRY(check(context, model, &s, label));
-    complete(model, &s);
+    HB_TRY(model_check(context, model, &s, label));
+    model_complete(model, &s);
     const size_t d = (size_t)model->info.dim;
     model_source source = {.context = context, .model = model, .label = label};
     HB_TRY(HB_WORKSPACE(context, &source.work, HB_ARRAY(source.x, HB_CERTIFY_CALL * d),
                         HB_ARRAY(source.score, HB_CERTIFY_CALL * d),
                         HB_ARRAY_IF(label >= 0, source.labels, HB_CERTIFY_CALL)));
     for (size_t i = 0; source.labels && i < HB_CERTIFY_CALL; i++) source.labels[i] = label;
-    const hb_status status = run_model(context, model, &source, &s, n, x, out);
+    const hb_status status = model_run(context, model, &source, &s, n, x, out);
     hb_workspace_destroy(&source.work);
     return status;
 }

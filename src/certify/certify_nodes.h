@@ -1,4 +1,5 @@
-/* certify/certify_nodes.h: random nodes of heat balls behind anchors, and the source at them. */
+/* certify/certify_nodes.h: random nodes of heat balls behind the rows at a tau, and the source at
+ * them. */
 #ifndef HB_CERTIFY_NODES_H
 #define HB_CERTIFY_NODES_H
 
@@ -8,30 +9,26 @@
 
 /* Antithetic pairs of nodes for a block of anchors: x0 +- rho z at tau0 - rho^2 sigma. */
 typedef struct hb_certify_nodes {
-    size_t anchors, pairs; /* of a block */
-    double *z;             // (anchors, pairs, dim): of the unit ball
-    double *sigma;         // (anchors, pairs)
-    double *rho;           // (anchors, pairs)
-    double *x, *score, *F; // (2, anchors, pairs, dim): first all +, then all -
-    double *tau;           // (2, anchors, pairs)
-    double *divergence;    // (2, anchors, pairs): of F
+    const hb_certify_run *run;
+    const hb_certify_rows *rows;
+    double radius;
+    hb_ball_constants constants;
+    size_t anchors, pairs;    /* of a block */
+    double *z, *sigma, *rho;  // (anchors, pairs, dim) of the unit ball, (anchors, pairs) each
+    double *x, *score, *F;    // (2, anchors, pairs, dim): first all +, then all -
+    double *tau, *divergence; // (2, anchors, pairs): the times, and div F
     hb_workspace work;
 } hb_certify_nodes;
 
-hb_status hb_certify_nodes_create(const hb_certify_run *run, size_t anchors, size_t pairs,
+hb_status hb_certify_nodes_create(const hb_certify_run *run, const hb_certify_rows *rows,
                                   hb_certify_nodes *out);
-void hb_certify_nodes_destroy(hb_certify_nodes *nodes);
-/* Nodes of a measure behind the anchors first .. first+count-1, x0 (count, dim), at tau0, with rho = radius U^power;
- * `use` chooses independent ones, 0 .. 7. */
-hb_status hb_certify_nodes_place(const hb_certify_run *run, hb_certify_nodes *nodes,
-                                 hb_measure measure, size_t level, int use, size_t first,
-                                 size_t count, const double *x0, double tau0, double radius,
-                                 double power);
-/* The score at all of them. */
-hb_status hb_certify_nodes_score(const hb_certify_run *run, hb_certify_nodes *nodes, size_t count);
-/* F and div F of the process at the nodes. */
-hb_status hb_certify_nodes_drift(const hb_certify_run *run, hb_certify_nodes *nodes, size_t count);
-/* r of the run's share at tau; 0: there is no time behind it. */
+/* Nodes of a measure behind the rows first .. first+count-1, with rho = radius U^power; `use`
+ * chooses independent ones, 0 .. 7. */
+hb_status hb_certify_nodes_place(hb_certify_nodes *nodes, hb_measure measure, int use, double power,
+                                 size_t first, size_t count);
+/* The score at all of them; with drift, F and div F of the process too. */
+hb_status hb_certify_nodes_evaluate(hb_certify_nodes *nodes, int drift, size_t count);
+/* The radius at tau for the fraction of the run; 0: there is no time behind it. */
 double hb_certify_radius(const hb_certify_run *run, double tau);
 
 #endif

@@ -1,16 +1,16 @@
 /* Rows carried to tau by the process, with the score of the transition.
  *
- * For dx = (A x + c) dtau + sqrt(2) dW, x(tau) given x(0) is normal with mean E x(0) + n and covariance C = L L'. Of OU
- * E = e^-tau, C = 1 - e^-2tau; of VE E = 1, C = 2 tau; of linear drifts both are those of src/path/linear_way.c. With
- * x = E x(0) + n + L e,
+ * For dx = (A x + c) dtau + sqrt(2) dW, x(tau) given x(0) is normal with mean E x(0) + n and
+ * covariance C = L L'. Of OU E = e^-tau, C = 1 - e^-2tau; of VE E = 1, C = 2 tau; of linear drifts
+ * both are those of src/path/linear_path.c. With x = E x(0) + n + L e,
  *     t = grad ln p(x | x(0)) = -L^-T e,        E[t | x] = grad ln u(x, tau):
- * the target of denoising is the true score but for noise. Other drifts are followed by Heun's scheme, of weak order 2,
- * with steps of STEP over the size of the Jacobian; there t is not known.
+ * the target of denoising is the true score but for noise. Other drifts are followed by Heun's
+ * scheme, of weak order 2, with steps of STEP over the size of the Jacobian; there t is not known.
  * A number to reproduce: F = -x, tau = 0.5: E = 0.60653, C = 0.63212. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
-#include "path/linear_way.h"
+#include "path/linear_path.h"
 #include "path/trajectories.h"
 #include "random/streams.h"
 
@@ -22,15 +22,15 @@ static const double STEP = 0.03;
 
 /* ---- levels ---- */
 
-static hb_status linear_level(const hb_certify_run *run, hb_certify_level *level)
+static hb_status level_of_linear_drift(const hb_certify_run *run, hb_certify_level *level)
 {
-    const size_t d = run->dim, size = hb_linear_way_size(d);
+    const size_t d = run->dim, size = hb_linear_path_size(d);
     hb_workspace work;
     double *fine, *rough;
     int found = 0;
     HB_TRY(HB_WORKSPACE(run->context, &work, HB_ARRAY(fine, size), HB_ARRAY(rough, size)));
     hb_status status =
-        hb_linear_way(run->context, run->settings.drift, level->tau, -1, fine, rough, &found);
+        hb_linear_path(run->context, run->settings.drift, level->tau, -1, fine, rough, &found);
     if (status == HB_OK && found) {
         memcpy(level->E, fine, d * d * sizeof *fine);
         memcpy(level->L, fine + d * d, d * d * sizeof *fine);
@@ -55,8 +55,8 @@ hb_status hb_certify_level_create(const hb_certify_run *run, size_t index, doubl
     if (run->settings.process == HB_PROCESS_DRIFT) {
         out->width = sqrt(2 * tau);
         const hb_status status =
-            hb_problem_is_linear(run->settings.drift) ? linear_level(run, out) : HB_OK;
-        if (status != HB_OK) hb_certify_level_destroy(out);
+            hb_problem_is_linear(run->settings.drift) ? level_of_linear_drift(run, out) : HB_OK;
+        if (status != HB_OK) hb_workspace_destroy(&out->work);
         for (size_t j = 0; out->gaussian && j < d; j++)
             out->width = fmin(out->width, out->L[j * d + j]);
         return status;
@@ -67,11 +67,6 @@ hb_status hb_certify_level_create(const hb_certify_run *run, size_t index, doubl
     hb_matrix_diagonal(d, out->width, out->L);
     memset(out->shift, 0, d * sizeof *out->shift);
     return HB_OK;
-}
-
-void hb_certify_level_destroy(hb_certify_level *level)
-{
-    hb_workspace_destroy(&level->work);
 }
 
 void hb_certify_centre(const hb_certify_level *level, size_t d, const double *x, double *out)
@@ -88,7 +83,7 @@ void hb_certify_whiten(const hb_certify_level *level, size_t d, const double *x,
 /* ---- Gaussian transitions ---- */
 
 /* t = -L^-T e, backward substitution. */
-static void target_of(const hb_certify_level *level, size_t d, const double *e, double *t)
+static void level_target(const hb_certify_level *level, size_t d, const double *e, double *t)
 {
     for (size_t j = d; j-- > 0;) {
         double sum = -e[j];
@@ -97,8 +92,9 @@ static void target_of(const hb_certify_level *level, size_t d, const double *e, 
     }
 }
 
-static hb_status carry_gaussian(const hb_certify_run *run, const hb_certify_level *level, int use,
-                                int noise, size_t n, const double *rows, double *x, double *target)
+static hb_status level_carry_gaussian(const hb_certify_run *run, const hb_certify_level *level,
+                                      int use, int noise, size_t n, const double *rows, double *x,
+                                      double *target)
 {
     const size_t d = run->dim;
     void *memory;
@@ -111,7 +107,7 @@ static hb_status carry_gaussian(const hb_certify_run *run, const hb_certify_leve
     for (size_t i = 0; i < n && status == HB_OK; i++) {
         hb_certify_centre(level, d, rows + i * d, x + i * d);
         for (size_t j = 0; j < d; j++) x[i * d + j] += hb_dot(j + 1, level->L + j * d, e + i * d);
-        if (target) target_of(level, d, e + i * d, target + i * d);
+        if (target) level_target(level, d, e + i * d, target + i * d);
         status = hb_certify_listen(run->context);
     }
     hb_release(run->context, memory);
@@ -120,7 +116,8 @@ static hb_status carry_gaussian(const hb_certify_run *run, const hb_certify_leve
 
 /* ---- paths ---- */
 
-static hb_status drift_size(const hb_certify_run *run, size_t n, const double *rows, double *size)
+static hb_status level_drift_size(const hb_certify_run *run, size_t n, const double *rows,
+                                  double *size)
 {
     const size_t d = run->dim, few = n < 64 ? n : 64;
     void *memory;
@@ -135,11 +132,11 @@ static hb_status drift_size(const hb_certify_run *run, size_t n, const double *r
     return status;
 }
 
-static hb_status carry_paths(const hb_certify_run *run, const hb_certify_level *level, int use,
-                             int noise, size_t n, const double *rows, double *x)
+static hb_status level_carry_paths(const hb_certify_run *run, const hb_certify_level *level,
+                                   int use, int noise, size_t n, const double *rows, double *x)
 {
     double size;
-    HB_TRY(drift_size(run, n, rows, &size));
+    HB_TRY(level_drift_size(run, n, rows, &size));
     const hb_path_plan plan = {.problem = run->settings.drift,
                                .seed = hb_certify_seed(run, level->index, use),
                                .start = rows,
@@ -160,7 +157,7 @@ static hb_status carry_paths(const hb_certify_run *run, const hb_certify_level *
 hb_status hb_certify_carry(const hb_certify_run *run, const hb_certify_level *level, int use,
                            int noise, size_t n, const double *rows, double *x, double *target)
 {
-    if (level->gaussian) return carry_gaussian(run, level, use, noise, n, rows, x, target);
+    if (level->gaussian) return level_carry_gaussian(run, level, use, noise, n, rows, x, target);
     for (size_t i = 0; target && i < n * run->dim; i++) target[i] = NAN;
-    return carry_paths(run, level, use, noise, n, rows, x);
+    return level_carry_paths(run, level, use, noise, n, rows, x);
 }

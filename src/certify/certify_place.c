@@ -1,7 +1,7 @@
 /* Where a row is: in words, and by its distance to the others and the density around it.
  *
- * At a Gaussian level the rows themselves are an estimate of the density at tau, (1/n) sum_j p(x | x_j), without any
- * smoothing beyond the process's own; a row's own term is left out. */
+ * At a Gaussian level the rows themselves are an estimate of the density at tau, (1/n) sum_j p(x |
+ * x_j), without any smoothing beyond the process's own; a row's own term is left out. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
@@ -14,11 +14,11 @@ void hb_certify_where(const hb_certify_run *run, const double *x, size_t size, c
     const size_t d = run->dim;
     if (d <= 3) {
         size_t at = (size_t)snprintf(out, size, "near (");
-        for (size_t j = 0; j < d && at < size; j++) {
-            const double here = run->scale ? run->shift[j] + run->scale[j] * x[j] : x[j];
-            at += (size_t)snprintf(out + at, size - at, "%s%.2f%s", j ? ", " : "", here,
+        double here[3];
+        hb_certify_units(run, 1, x, here);
+        for (size_t j = 0; j < d && at < size; j++)
+            at += (size_t)snprintf(out + at, size - at, "%s%.2f%s", j ? ", " : "", here[j],
                                    j + 1 == d ? ")" : "");
-        }
         return;
     }
     double away = 0;
@@ -28,6 +28,15 @@ void hb_certify_where(const hb_certify_run *run, const double *x, size_t size, c
         away += (x[j] - mean) * (x[j] - mean);
     }
     snprintf(out, size, "at the distance %.3g of the mean of the rows", sqrt(away));
+}
+
+void hb_certify_where_most(const hb_certify_run *run, const hb_certify_rows *rows, size_t n,
+                           const double *values, size_t size, char *out)
+{
+    size_t most = 0;
+    for (size_t i = 1; i < n; i++)
+        if (values[i] > values[most]) most = i;
+    hb_certify_where(run, rows->x[0] + most * run->dim, size, out);
 }
 
 hb_status hb_certify_place(const hb_certify_run *run, const hb_certify_rows *rows)
@@ -49,12 +58,8 @@ hb_status hb_certify_place(const hb_certify_run *run, const hb_certify_rows *row
         HB_TRY(hb_certify_listen(run->context));
         double least = INFINITY, sum = 0;
         for (size_t j = 0; j < n; j++) {
-            double square = 0;
-            for (size_t k = 0; k < d; k++) {
-                const double away = y[i * d + k] - centre[j * d + k];
-                square += away * away;
-            }
             if (j == i) continue;
+            const double square = hb_distance2(d, y + i * d, centre + j * d);
             if (square < least) {
                 sum = isinf(least) ? 1 : sum * exp((square - least) / 2) + 1;
                 least = square;

@@ -1,4 +1,5 @@
-/* certify/certify_run.h: what the lines of a certificate share: the score, the rows, and the rows carried to a tau. */
+/* certify/certify_run.h: what the lines of a certificate share: the score, the rows, and the rows
+ * carried to a tau. */
 #ifndef HB_CERTIFY_RUN_H
 #define HB_CERTIFY_RUN_H
 
@@ -40,8 +41,8 @@ typedef struct hb_certify_run {
 } hb_certify_run;
 
 uint64_t hb_certify_stream(size_t level, int use);
-uint64_t hb_certify_seed(const hb_certify_run *run, size_t level,
-                         int use); /* another seed for each */
+/* Another seed for each level and use. */
+uint64_t hb_certify_seed(const hb_certify_run *run, size_t level, int use);
 /* x (n, dim) of the run in the units of the data. */
 void hb_certify_units(const hb_certify_run *run, size_t n, const double *x, double *out);
 
@@ -57,10 +58,12 @@ hb_status hb_certify_score_at(const hb_certify_run *run, size_t n, const double 
                               double *score);
 /* Reports the evaluations that are done. */
 hb_status hb_certify_progress(const hb_certify_run *run);
-/* Between rows of work without evaluations: HB_ERROR_INTERRUPTED after a signal and at the deadline. */
+/* Between rows of work without evaluations: HB_ERROR_INTERRUPTED after a signal and at the
+ * deadline. */
 hb_status hb_certify_listen(hb_context *context);
-/* div s (n) at one tau: the caller's, or by differences with a step that is small against `width`, the deviation of the
- * noise; in more than HB_CERTIFY_AXES dimensions along random signs, whose mean it is. */
+/* div s (n) at one tau: the caller's, or by differences with a step that is small against `width`,
+ * the deviation of the noise; in more than HB_CERTIFY_AXES dimensions along random signs, whose
+ * mean it is. */
 enum { HB_CERTIFY_AXES = 16, HB_CERTIFY_PROBES = 4 };
 hb_status hb_certify_divergence(const hb_certify_run *run, size_t level, size_t n, const double *x,
                                 double tau, double width, double *divergence);
@@ -80,10 +83,10 @@ typedef struct hb_certify_level {
 
 hb_status hb_certify_level_create(const hb_certify_run *run, size_t index, double tau,
                                   hb_certify_level *out);
-void hb_certify_level_destroy(hb_certify_level *level);
-/* Rows (n, dim) carried to tau: x (n, dim), and target (n, dim) unless NULL, the score of the transition from the row, whose
- * mean at given x is the true score; NaN where it is not known. noise: 0, 2, .. are independent
- * of each other, 1, 3, .. are those turned round (or other paths). */
+/* Rows (n, dim) carried to tau: x (n, dim), and target (n, dim) unless NULL, the score of the
+ * transition from the row, whose mean at given x is the true score; NaN where it is not known.
+ * noise: 0, 2, .. are independent of each other, 1, 3, .. are those turned round (or other
+ * paths). */
 hb_status hb_certify_carry(const hb_certify_run *run, const hb_certify_level *level, int use,
                            int noise, size_t n, const double *rows, double *x, double *target);
 /* y = L^-1 (x - shift), in place: noise of deviation 1. Gaussian levels only. */
@@ -106,8 +109,8 @@ hb_status hb_certify_start(hb_certify_run *run, const hb_certify_settings *setti
 typedef struct hb_certify_rows {
     const hb_certify_level *level;
     size_t n; /* rows */
-    double
-        *x[HB_CERTIFY_NOISES]; // (n, dim): carried with several noises, 2k and 2k + 1 with e and -e
+    /* (n, dim): carried with several noises, 2k and 2k + 1 with e and -e */
+    double *x[HB_CERTIFY_NOISES];
     double *target[HB_CERTIFY_NOISES], *score[HB_CERTIFY_NOISES]; // (n, dim)
     double *divergence[HB_CERTIFY_NOISES];                        // (n)
     hb_certify_map *map;
@@ -129,7 +132,10 @@ hb_status hb_certify_flow(const hb_certify_run *run); /* samples and likelihood 
 /* Distance and density of the map. */
 hb_status hb_certify_place(const hb_certify_run *run, const hb_certify_rows *rows);
 
-/* "near (0.3, -1.2)" of a point, up to three coordinates; above, its distance to the mean of the rows. */
+/* "near (0.3, -1.2)" of a point x; beyond three dimensions its distance to the mean of the rows. */
 void hb_certify_where(const hb_certify_run *run, const double *x, size_t size, char *out);
+/* The same of that of the first n rows which has the largest of values (n). */
+void hb_certify_where_most(const hb_certify_run *run, const hb_certify_rows *rows, size_t n,
+                           const double *values, size_t size, char *out);
 
 #endif

@@ -1,5 +1,6 @@
-/* The settings of a certificate, once: names, defaults, ranges and meaning of all fields of hb_certify_settings, in their
- * order. Checks and the options of `heatball certify` follow from these rows. */
+/* The settings of a certificate, once: names, defaults, ranges and meaning of all fields of
+ * hb_certify_settings, in their order. Checks and the options of `heatball certify` follow from
+ * these rows. */
 #define SETTINGS hb_certify_settings
 #include "base/setting_rows.h"
 #include "certify/certify_run.h"

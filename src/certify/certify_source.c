@@ -1,11 +1,13 @@
-/* The score that is certified: calls in batches, checks of what comes back, and derivatives by differences.
+/* The score that is certified: calls in batches, checks of what comes back, and derivatives by
+ * differences.
  *
- * A score that is smooth on the scale w of the process's noise, as the true one is, has central differences
+ * A score that is smooth on the scale w of the process's noise, as the true one is, has central
+ * differences
  *     (s(x + h e) - s(x - h e))/2h = ds/de + O(h^2/w^2)/w^2,    h = hb_certify_step w,
- * good to some 1e-6; rounding in single precision is 6e-8/2e-3 of s, 3e-5, of no direction. The gradient of a
- * log-density has (4 D(h) - D(2h))/3 of order 4, since ln u is larger than its differences.
- * In many dimensions the divergence is the mean of e.(ds/de) over random signs e (Hutchinson, 1989), unbiased.
- * A number to reproduce: s = -x has div s = -dim. */
+ * good to some 1e-6; rounding in single precision is 6e-8/2e-3 of s, 3e-5, of no direction. The
+ * gradient of a log-density has (4 D(h) - D(2h))/3 of order 4, since ln u is larger than its
+ * differences. In many dimensions the divergence is the mean of e.(ds/de) over random signs e
+ * (Hutchinson, 1989), unbiased. A number to reproduce: s = -x has div s = -dim. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
@@ -45,9 +47,8 @@ void hb_certify_units(const hb_certify_run *run, size_t n, const double *x, doub
 
 /* ---- calls ---- */
 
-/* "(0.3, -1.2, ...)" of the row of value i, in the units of the data. */
-static hb_status not_finite(const hb_certify_run *run, const char *what, double value,
-                            const double *x, double tau)
+static hb_status source_refuse(const hb_certify_run *run, const char *what, double value,
+                               const double *x, double tau)
 {
     char text[120] = "";
     const size_t d = run->dim, shown = d < 3 ? d : 3;
@@ -71,8 +72,9 @@ hb_status hb_certify_listen(hb_context *context)
     return hb_progress(context, "certificate lines", 0, 1);
 }
 
-/* The next call of our own score, and of any under a time limit, takes about CALL_TIME: a stop is heard between calls. */
-static void choose_batch(const hb_certify_run *run, size_t count, double seconds)
+/* The next call of our own score, and of any under a time limit, takes about CALL_TIME: a stop is
+ * heard between calls. */
+static void source_choose_batch(const hb_certify_run *run, size_t count, double seconds)
 {
     const double fits = CALL_TIME / fmax(seconds, 1e-9) * (double)count,
                  most = GROWTH * (double)count;
@@ -81,8 +83,9 @@ static void choose_batch(const hb_certify_run *run, size_t count, double seconds
 }
 
 /* out (n, width) of a callback at x (n, dim), tau (n). */
-static hb_status ask(const hb_certify_run *run, const char *what, hb_certify_callback callback,
-                     size_t width, size_t n, const double *x, const double *tau, double *out)
+static hb_status source_ask(const hb_certify_run *run, const char *what,
+                            hb_certify_callback callback, size_t width, size_t n, const double *x,
+                            const double *tau, double *out)
 {
     const size_t d = run->dim;
     for (size_t first = 0, count; first < n; first += count) {
@@ -98,23 +101,23 @@ static hb_status ask(const hb_certify_run *run, const char *what, hb_certify_cal
         HB_CHECK(run->context, !failed, HB_ERROR_CALLBACK, "%s reported an error", what);
         for (size_t i = 0; i < count * width; i++)
             if (!isfinite(values[i]))
-                return not_finite(run, what, values[i], x + (first + i / width) * d,
-                                  tau[first + i / width]);
+                return source_refuse(run, what, values[i], x + (first + i / width) * d,
+                                     tau[first + i / width]);
         if (!run->out->flows) run->out->done += (double)count;
-        if (count == run->out->batch) choose_batch(run, count, hb_seconds() - start);
+        if (count == run->out->batch) source_choose_batch(run, count, hb_seconds() - start);
         HB_TRY(hb_certify_progress(run));
     }
     return HB_OK;
 }
 
 /* The deviation of the noise at tau, roughly: what a log-density varies on. */
-static double noise_width(const hb_certify_run *run, double tau)
+static double source_noise_width(const hb_certify_run *run, double tau)
 {
     return run->settings.process == HB_PROCESS_VE ? sqrt(2 * tau) : sqrt(-expm1(-2 * tau));
 }
 
-static hb_status score_by_differences(const hb_certify_run *run, size_t n, const double *x,
-                                      const double *tau, double *score)
+static hb_status source_difference_score(const hb_certify_run *run, size_t n, const double *x,
+                                         const double *tau, double *score)
 {
     static const double offsets[] = {1, -1, 2, -2};
     const size_t d = run->dim;
@@ -128,11 +131,11 @@ static hb_status score_by_differences(const hb_certify_run *run, size_t n, const
             memcpy(y + k * n * d, x, n * d * sizeof *y);
             memcpy(t + k * n, tau, n * sizeof *t);
             for (size_t i = 0; i < n; i++)
-                y[(k * n + i) * d + j] += offsets[k] * LOG_STEP * noise_width(run, tau[i]);
+                y[(k * n + i) * d + j] += offsets[k] * LOG_STEP * source_noise_width(run, tau[i]);
         }
-        status = ask(run, "the log-density", run->log_density, 1, 4 * n, y, t, v);
+        status = source_ask(run, "the log-density", run->log_density, 1, 4 * n, y, t, v);
         for (size_t i = 0; i < n && status == HB_OK; i++) {
-            const double h = LOG_STEP * noise_width(run, tau[i]);
+            const double h = LOG_STEP * source_noise_width(run, tau[i]);
             score[i * d + j] = (8 * (v[i] - v[n + i]) - (v[2 * n + i] - v[3 * n + i])) / (12 * h);
         }
     }
@@ -143,47 +146,49 @@ static hb_status score_by_differences(const hb_certify_run *run, size_t n, const
 hb_status hb_certify_score(const hb_certify_run *run, size_t n, const double *x, const double *tau,
                            double *score)
 {
-    return run->score ? ask(run, "the score", run->score, run->dim, n, x, tau, score)
-                      : score_by_differences(run, n, x, tau, score);
+    return run->score ? source_ask(run, "the score", run->score, run->dim, n, x, tau, score)
+                      : source_difference_score(run, n, x, tau, score);
 }
 
 hb_status hb_certify_log_density(const hb_certify_run *run, size_t n, const double *x,
                                  const double *tau, double *v)
 {
-    return ask(run, "the log-density", run->log_density, 1, n, x, tau, v);
+    return source_ask(run, "the log-density", run->log_density, 1, n, x, tau, v);
+}
+
+/* A function of (x, tau) at one tau. */
+static hb_status source_at(const hb_certify_run *run,
+                           hb_status (*of)(const hb_certify_run *, size_t, const double *,
+                                           const double *, double *),
+                           size_t n, const double *x, double tau, double *out)
+{
+    void *memory;
+    HB_TRY(hb_allocate(run->context, n, sizeof(double), &memory));
+    double *times = memory; // (n)
+    for (size_t i = 0; i < n; i++) times[i] = tau;
+    const hb_status status = of(run, n, x, times, out);
+    hb_release(run->context, memory);
+    return status;
 }
 
 hb_status hb_certify_score_at(const hb_certify_run *run, size_t n, const double *x, double tau,
                               double *score)
 {
-    void *memory;
-    HB_TRY(hb_allocate(run->context, n, sizeof(double), &memory));
-    double *times = memory;
-    for (size_t i = 0; i < n; i++) times[i] = tau;
-    const hb_status status = hb_certify_score(run, n, x, times, score);
-    hb_release(run->context, memory);
-    return status;
+    return source_at(run, hb_certify_score, n, x, tau, score);
 }
 
 /* ---- the divergence ---- */
 
-static hb_status given_divergence(const hb_certify_run *run, size_t n, const double *x, double tau,
-                                  double *divergence)
+static hb_status source_divergence(const hb_certify_run *run, size_t n, const double *x,
+                                   const double *tau, double *divergence)
 {
-    void *memory;
-    HB_TRY(hb_allocate(run->context, n, sizeof(double), &memory));
-    double *times = memory;
-    for (size_t i = 0; i < n; i++) times[i] = tau;
-    const hb_status status =
-        ask(run, "the divergence", run->divergence, 1, n, x, times, divergence);
-    hb_release(run->context, memory);
-    return status;
+    return source_ask(run, "the divergence", run->divergence, 1, n, x, tau, divergence);
 }
 
 /* Adds e.(ds/de)/count for one direction of each row, e (n, dim). */
-static hb_status add_direction(const hb_certify_run *run, size_t n, const double *x, double tau,
-                               double step, double count, const double *e, double *y, double *s,
-                               double *divergence)
+static hb_status source_add_direction(const hb_certify_run *run, size_t n, const double *x,
+                                      double tau, double step, double count, const double *e,
+                                      double *y, double *s, double *divergence)
 {
     const size_t d = run->dim;
     for (size_t i = 0; i < n * d; i++) {
@@ -196,8 +201,8 @@ static hb_status add_direction(const hb_certify_run *run, size_t n, const double
     return HB_OK;
 }
 
-static hb_status place_direction(const hb_certify_run *run, size_t level, size_t probe, size_t n,
-                                 double *e)
+static hb_status source_place_direction(const hb_certify_run *run, size_t level, size_t probe,
+                                        size_t n, double *e)
 {
     const size_t d = run->dim;
     if (d <= HB_CERTIFY_AXES) {
@@ -213,7 +218,7 @@ static hb_status place_direction(const hb_certify_run *run, size_t level, size_t
 hb_status hb_certify_divergence(const hb_certify_run *run, size_t level, size_t n, const double *x,
                                 double tau, double width, double *divergence)
 {
-    if (run->divergence) return given_divergence(run, n, x, tau, divergence);
+    if (run->divergence) return source_at(run, source_divergence, n, x, tau, divergence);
     const size_t d = run->dim, axes = d <= HB_CERTIFY_AXES;
     const size_t probes = axes ? d : HB_CERTIFY_PROBES;
     hb_workspace work;
@@ -223,10 +228,10 @@ hb_status hb_certify_divergence(const hb_certify_run *run, size_t level, size_t 
     memset(divergence, 0, n * sizeof *divergence);
     hb_status status = HB_OK;
     for (size_t p = 0; p < probes && status == HB_OK; p++) {
-        status = place_direction(run, level, p, n, e);
+        status = source_place_direction(run, level, p, n, e);
         if (status == HB_OK)
-            status = add_direction(run, n, x, tau, hb_certify_step * width,
-                                   axes ? 1 : (double)probes, e, y, s, divergence);
+            status = source_add_direction(run, n, x, tau, hb_certify_step * width,
+                                          axes ? 1 : (double)probes, e, y, s, divergence);
     }
     hb_workspace_destroy(&work);
     return status;

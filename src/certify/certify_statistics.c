@@ -1,11 +1,13 @@
-/* Tails of laws and means with errors.
+/* Tails of distributions and means with errors.
  *
- * Q(a, x), the tail of a gamma law, is 1 minus a series for x < a + 1 and a continued fraction (Lentz) beyond; chi squared
- * with k degrees is Q(k/2, x/2). Student's t becomes a normal by z = t (1 - 1/4v)/sqrt(1 + t^2/2v), good to 1 % of the
- * tail for v >= 20, and there are 100 rows at least. Means of skew values have t + g (2 t^2 + 1)/6 sqrt(n) + g^2 t^3/27 n in
- * the place of t, g their skewness (P. Hall, J. Royal Statistical Society B 54, 1992), which is monotone in t and takes the
- * first error of the normal law away; but never to reject more, since g is itself an estimate.
- * Numbers to reproduce: the normal tail of 1.96 is 0.0249979, chi squared with 3 degrees has 0.05 beyond 7.814728. */
+ * Q(a, x), the tail of a gamma distribution, is 1 minus a series for x < a + 1 and a continued
+ * fraction (Lentz) beyond; chi squared with k degrees is Q(k/2, x/2). Student's t becomes a normal
+ * by z = t (1 - 1/4v)/sqrt(1 + t^2/2v), good to 1 % of the tail for v >= 20, and there are 100 rows
+ * at least. Means of skew values have t + g (2 t^2 + 1)/6 sqrt(n) + g^2 t^3/27 n in the place of t,
+ * g their skewness (P. Hall, J. Royal Statistical Society B 54, 1992), which is monotone in t and
+ * takes the first error of the normal distribution away; but never to reject more, since g is
+ * itself an estimate. Numbers to reproduce: the normal tail of 1.96 is 0.0249979, chi squared with
+ * 3 degrees has 0.05 beyond 7.814728. */
 #include "certify/certify_statistics.h"
 
 #include <float.h>

@@ -4,14 +4,18 @@
  *     E[s*.phi] = -E[div phi]  (Stein),      E[s*.phi] = E[t.phi],
  * t the score of the transition from the row (certify_noise.c), whose mean at given x is s*. So
  *     B = s.phi + div phi,     A = (s - t).phi
- * both have the mean E[(s - s*).phi], 0 for the true score. Their difference has mean 0 whatever s is, and B + c (A - B)
- * with the c of least variance is better than either: at large tau A has nearly no noise, at small tau B has less.
- *     stein scale   phi = s:      E[(s - s*).s]/E|s|^2 = 1 - k, k s the multiple of s that is nearest to s* in the mean
+ * both have the mean E[(s - s*).phi], 0 for the true score. Their difference has mean 0 whatever s
+ * is, and B + c (A - B) with the c of least variance is better than either: at large tau A has
+ * nearly no noise, at small tau B has less.
+ *     stein scale   phi = s:      E[(s - s*).s]/E|s|^2 = 1 - k, k s the multiple of s that is
+ *     nearest to s* in the mean
  *                                 square: s is too large by 1/k - 1
- *     stein width   phi = x - m:  E[(s - s*).(x - m)]/dim, m the mean: s pulls too little (> 0) or too much (< 0) to the
+ *     stein width   phi = x - m:  E[(s - s*).(x - m)]/dim, m the mean: s pulls too little (> 0) or
+ *     too much (< 0) to the
  *                                 middle
- * All noises of a row, pairs of e and -e, are one value of the mean over rows, which are independent.
- * A number to reproduce: rows N(0, 1) under OU and s = -1.05 x: 1 - k = 1 - 1/1.05 = 0.0476, width -0.05. */
+ * All noises of a row, pairs of e and -e, are one value of the mean over rows, which are
+ * independent. A number to reproduce: rows N(0, 1) under OU and s = -1.05 x: 1 - k = 1 - 1/1.05 =
+ * 0.0476, width -0.05. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
@@ -28,7 +32,7 @@ typedef struct stein_run {
     hb_workspace work;
 } stein_run;
 
-static void find_mean(const stein_run *r)
+static void stein_mean(const stein_run *r)
 {
     const size_t n = r->rows->n, d = r->run->dim;
     memset(r->mean, 0, d * sizeof *r->mean);
@@ -38,7 +42,7 @@ static void find_mean(const stein_run *r)
 }
 
 /* B, A and size of the rows, for phi = s or phi = x - m. */
-static void fill(const stein_run *r, int scale)
+static void stein_fill(const stein_run *r, int scale)
 {
     const size_t n = r->rows->n, d = r->run->dim;
     for (size_t i = 0; i < n; i++) {
@@ -63,41 +67,37 @@ static void fill(const stein_run *r, int scale)
     for (size_t i = 0; i < n; i++) r->stein[i] += c * (r->target[i] - r->stein[i]);
 }
 
-static void write_scale(const stein_run *r)
+static void stein_write_scale(const stein_run *r)
 {
-    fill(r, 1);
+    stein_fill(r, 1);
     const hb_estimate e = hb_estimate_ratio(r->rows->n, r->stein, r->size);
     const double k = 1 - e.value, off = 1 / k - 1, error = e.error / (k * k);
-    hb_line *line = hb_certificate_add(r->run->out, "stein scale", r->rows->level->tau);
-    line->value = k > 0 ? off : e.value;
-    line->error = k > 0 ? error : e.error;
-    line->p_value = hb_estimate_p(e, r->rows->n, r->run->settings.tolerance);
-    snprintf(line->good, sizeof line->good, "scores have the right size to (%.2g ± %.2g) %%",
-             100 * line->value, 100 * line->error);
+    hb_line *line = hb_certificate_add(r->run->out, "stein scale", r->rows->level->tau,
+                                       k > 0 ? off : e.value, k > 0 ? error : e.error,
+                                       hb_estimate_p(e, r->rows->n, r->run->settings.tolerance));
+    hb_line_say(line->good, "scores have the right size to (%.2g ± %.2g) %%", 100 * line->value,
+                100 * line->error);
     if (k > 0)
-        snprintf(line->bad, sizeof line->bad, "scores are (%.3g ± %.2g) %% too %s", 100 * fabs(off),
-                 100 * error, off > 0 ? "large" : "small");
+        hb_line_say(line->bad, "scores are (%.3g ± %.2g) %% too %s", 100 * fabs(off), 100 * error,
+                    off > 0 ? "large" : "small");
     else
-        snprintf(line->bad, sizeof line->bad,
-                 "scores point away from where the rows are: E[div s + |s|^2] is %.2g ± %.2g of "
-                 "E|s|^2",
-                 e.value, e.error);
+        hb_line_say(line->bad,
+                    "scores point away from where the rows are: E[div s + |s|^2] is %.2g ± %.2g of "
+                    "E|s|^2",
+                    e.value, e.error);
 }
 
-static void write_width(const stein_run *r)
+static void stein_write_width(const stein_run *r)
 {
-    fill(r, 0);
+    stein_fill(r, 0);
     const hb_estimate e = hb_estimate_ratio(r->rows->n, r->stein, r->size);
-    hb_line *line = hb_certificate_add(r->run->out, "stein width", r->rows->level->tau);
-    line->value = e.value;
-    line->error = e.error;
-    line->p_value = hb_estimate_p(e, r->rows->n, r->run->settings.tolerance);
-    snprintf(line->good, sizeof line->good,
-             "the pull towards the middle is right to (%.2g ± %.2g) %%", 100 * e.value,
-             100 * e.error);
-    snprintf(line->bad, sizeof line->bad,
-             "the pull towards the middle of the rows is (%.3g ± %.2g) %% too %s",
-             100 * fabs(e.value), 100 * e.error, e.value > 0 ? "weak" : "strong");
+    hb_line *line =
+        hb_certificate_add(r->run->out, "stein width", r->rows->level->tau, e.value, e.error,
+                           hb_estimate_p(e, r->rows->n, r->run->settings.tolerance));
+    hb_line_say(line->good, "the pull towards the middle is right to (%.2g ± %.2g) %%",
+                100 * e.value, 100 * e.error);
+    hb_line_say(line->bad, "the pull towards the middle of the rows is (%.3g ± %.2g) %% too %s",
+                100 * fabs(e.value), 100 * e.error, e.value > 0 ? "weak" : "strong");
 }
 
 hb_status hb_certify_stein(const hb_certify_run *run, const hb_certify_rows *rows)
@@ -106,9 +106,9 @@ hb_status hb_certify_stein(const hb_certify_run *run, const hb_certify_rows *row
     HB_TRY(HB_WORKSPACE(run->context, &r.work, HB_ARRAY(r.mean, run->dim),
                         HB_ARRAY(r.stein, rows->n), HB_ARRAY(r.target, rows->n),
                         HB_ARRAY(r.size, rows->n)));
-    find_mean(&r);
-    write_scale(&r);
-    write_width(&r);
+    stein_mean(&r);
+    stein_write_scale(&r);
+    stein_write_width(&r);
     hb_workspace_destroy(&r.work);
     return HB_OK;
 }

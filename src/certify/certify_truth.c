@@ -1,11 +1,12 @@
 /* The score beside the true one at HB_CERTIFY_POINTS noised rows, where that is known.
  *
- * The law of the rows is a Gaussian mixture and the process Gaussian: the score at tau is that of the mixture with the
- * components N(E m + n, E C E' + L L'), exact. Nothing is random but the points, so there is no p-value: the line fails where
- * the root mean square of s - s*, over that of s*, is above the tolerance, which is 1e-4 at least.
- * A drift with an initial density is solved (hb_solve) at the same points, with errors: the sum of ((s - s*)/error)^2 over
- * the values whose errors are known is held against chi squared.
- * A number to reproduce: 1.05 s* has the value 0.05. */
+ * The distribution of the rows is a Gaussian mixture and the process Gaussian: the score at tau is
+ * that of the mixture with the components N(E m + n, E C E' + L L'), exact. Nothing is random but
+ * the points, so there is no p-value: the line fails where the root mean square of s - s*, over
+ * that of s*, is above the tolerance, which is 1e-4 at least. A drift with an initial density is
+ * solved (hb_solve) at the same points, with errors: the sum of ((s - s*)/error)^2 over the values
+ * whose errors are known is held against chi squared. A number to reproduce: 1.05 s* has the value
+ * 0.05. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
@@ -18,8 +19,8 @@
 /* ---- closed forms ---- */
 
 /* The mixture at tau, as one of its own. */
-static hb_status carry_mixture(const hb_certify_run *run, const hb_certify_level *level,
-                               hb_mixture **out)
+static hb_status truth_carry_mixture(const hb_certify_run *run, const hb_certify_level *level,
+                                     hb_mixture **out)
 {
     const hb_mixture *truth = run->settings.truth;
     const size_t d = run->dim, count = hb_mixture_count(truth);
@@ -50,74 +51,55 @@ static hb_status carry_mixture(const hb_certify_run *run, const hb_certify_level
     return status;
 }
 
-static void keep_points(const hb_certify_run *run, const hb_certify_rows *rows, size_t n,
-                        const double *truth, const double *error)
+static void truth_keep_points(const hb_certify_run *run, const hb_certify_rows *rows, size_t n,
+                              const double *truth, const double *error)
 {
     hb_certificate *c = run->out;
     const size_t d = run->dim;
     for (size_t i = 0; i < n; i++) {
-        double away = 0, sum = 0;
-        for (size_t j = 0; j < d; j++) {
-            const double off = rows->score[0][i * d + j] - truth[i * d + j];
-            away += off * off;
-            sum += error ? error[i * d + j] * error[i * d + j] : 0;
-        }
         double *row = c->truth + 4 * c->n_truth++;
         row[0] = rows->level->tau;
         row[1] = hb_norm(d, truth + i * d);
-        row[2] = sqrt(away);
-        row[3] = sqrt(sum);
+        row[2] = sqrt(hb_distance2(d, rows->score[0] + i * d, truth + i * d));
+        row[3] = error ? hb_norm(d, error + i * d) : 0;
     }
 }
 
-static void write_closed(const hb_certify_run *run, const hb_certify_rows *rows, size_t n,
-                         const double *truth)
+static void truth_write_closed(const hb_certify_run *run, const hb_certify_rows *rows, size_t n,
+                               const double *truth)
 {
     const size_t d = run->dim;
-    double away = 0, size = 0, most = 0;
-    size_t worst = 0;
+    double away[HB_CERTIFY_POINTS], sum = 0, size = 0;
     char where[120];
     for (size_t i = 0; i < n; i++) {
-        double here = 0;
-        for (size_t j = 0; j < d; j++) {
-            const double off = rows->score[0][i * d + j] - truth[i * d + j];
-            here += off * off;
-        }
-        if (here > most) {
-            most = here;
-            worst = i;
-        }
-        away += here;
+        sum += away[i] = hb_distance2(d, rows->score[0] + i * d, truth + i * d);
         size += hb_dot(d, truth + i * d, truth + i * d);
     }
-    hb_certify_where(run, rows->x[0] + worst * d, sizeof where, where);
-    hb_line *line = hb_certificate_add(run->out, "truth", rows->level->tau);
-    line->value = sqrt(away / size);
-    line->error = 0;
-    line->verdict = line->value > run->settings.tolerance ? HB_VERDICT_FAILS : HB_VERDICT_HOLDS;
-    snprintf(line->good, sizeof line->good,
-             "the exact score of the distribution at %zu points to %.2g %% (root mean square)", n,
-             100 * line->value);
-    snprintf(line->bad, sizeof line->bad,
-             "off the exact score of the distribution by %.3g %% at %zu points (root mean square), "
-             "most %s",
-             100 * line->value, n, where);
+    hb_certify_where_most(run, rows, n, away, sizeof where, where);
+    const double value = sqrt(sum / size);
+    hb_line *line = hb_certificate_add(run->out, "truth", rows->level->tau, value, 0, NAN);
+    line->verdict = value > run->settings.tolerance ? HB_VERDICT_FAILS : HB_VERDICT_HOLDS;
+    hb_line_say(line->good,
+                "the exact score of the distribution at %zu points to %.2g %% (root mean square)",
+                n, 100 * value);
+    hb_line_say(line->bad,
+                "off the exact score of the distribution by %.3g %% at %zu points (root mean "
+                "square), most %s",
+                100 * value, n, where);
 }
 
-static hb_status closed_truth(const hb_certify_run *run, const hb_certify_rows *rows, size_t n)
+static hb_status truth_closed(const hb_certify_run *run, const hb_certify_rows *rows, size_t n)
 {
     hb_mixture *mixture = NULL;
     void *memory;
     HB_TRY(hb_allocate(run->context, n * run->dim, sizeof(double), &memory));
     double *truth = memory; // (n, dim)
-    hb_status status = carry_mixture(run, rows->level, &mixture);
+    hb_status status = truth_carry_mixture(run, rows->level, &mixture);
     if (status == HB_OK)
         status =
             hb_mixture_score(run->context, mixture, HB_PROCESS_VE, n, rows->x[0], 0, NULL, truth);
-    if (status == HB_OK) {
-        write_closed(run, rows, n, truth);
-        keep_points(run, rows, n, truth, NULL);
-    }
+    if (status == HB_OK) truth_write_closed(run, rows, n, truth);
+    if (status == HB_OK) truth_keep_points(run, rows, n, truth, NULL);
     hb_mixture_destroy(mixture);
     hb_release(run->context, memory);
     return status;
@@ -125,8 +107,8 @@ static hb_status closed_truth(const hb_certify_run *run, const hb_certify_rows *
 
 /* ---- by solving ---- */
 
-static void write_solved(const hb_certify_run *run, const hb_certify_rows *rows, size_t n,
-                         const hb_solution *solution)
+static void truth_write_solved(const hb_certify_run *run, const hb_certify_rows *rows, size_t n,
+                               const hb_solution *solution)
 {
     const size_t d = run->dim;
     const double *truth = hb_solution_values(solution, HB_COLUMN_SCORE);
@@ -148,22 +130,20 @@ static void write_solved(const hb_certify_run *run, const hb_certify_rows *rows,
                             "the solution has no errors at these points that can be trusted");
         return;
     }
-    hb_line *line = hb_certificate_add(run->out, "truth", rows->level->tau);
-    line->value = sqrt(away / size);
-    line->error = sqrt(errors / size);
-    line->p_value = hb_chi2_tail((double)known, chi2);
-    snprintf(line->good, sizeof line->good,
-             "the solution of the problem (%s) at %zu points to (%.2g ± %.2g) %%",
-             hb_solution_method(solution), n, 100 * line->value, 100 * line->error);
-    snprintf(line->bad, sizeof line->bad,
-             "off the solution of the problem (%s) by (%.3g ± %.2g) %% at %zu points: %.3g errors "
-             "(root mean square)",
-             hb_solution_method(solution), 100 * line->value, 100 * line->error, n,
-             sqrt(chi2 / (double)known));
-    keep_points(run, rows, n, truth, error);
+    hb_line *line = hb_certificate_add(run->out, "truth", rows->level->tau, sqrt(away / size),
+                                       sqrt(errors / size), hb_chi2_tail((double)known, chi2));
+    hb_line_say(line->good, "the solution of the problem (%s) at %zu points to (%.2g ± %.2g) %%",
+                hb_solution_method(solution), n, 100 * line->value, 100 * line->error);
+    hb_line_say(
+        line->bad,
+        "off the solution of the problem (%s) by (%.3g ± %.2g) %% at %zu points: %.3g errors "
+        "(root mean square)",
+        hb_solution_method(solution), 100 * line->value, 100 * line->error, n,
+        sqrt(chi2 / (double)known));
+    truth_keep_points(run, rows, n, truth, error);
 }
 
-static hb_status solved_truth(const hb_certify_run *run, const hb_certify_rows *rows, size_t n)
+static hb_status truth_solved(const hb_certify_run *run, const hb_certify_rows *rows, size_t n)
 {
     hb_solve_settings settings;
     hb_sampling_settings sampling; /* its limit is the grid's too */
@@ -176,7 +156,7 @@ static hb_status solved_truth(const hb_certify_run *run, const hb_certify_rows *
         hb_problem_t_of_tau(run->context, run->settings.drift, rows->level->tau, &settings.time));
     hb_status status =
         hb_solve(run->context, run->settings.drift, &settings, n, rows->x[0], &solution);
-    if (status == HB_OK) write_solved(run, rows, n, solution);
+    if (status == HB_OK) truth_write_solved(run, rows, n, solution);
     if (status == HB_ERROR_NUMERICAL || status == HB_ERROR_ARGUMENT) {
         hb_certificate_skip(run->out, "truth", rows->level->tau,
                             "the problem was not solved: %.300s", hb_context_message(run->context));
@@ -190,8 +170,8 @@ hb_status hb_certify_truth(const hb_certify_run *run, const hb_certify_rows *row
 {
     const hb_certify_settings *s = &run->settings;
     const size_t n = rows->n < HB_CERTIFY_POINTS ? rows->n : HB_CERTIFY_POINTS;
-    if (s->truth && rows->level->gaussian) return closed_truth(run, rows, n);
+    if (s->truth && rows->level->gaussian) return truth_closed(run, rows, n);
     if (s->process == HB_PROCESS_DRIFT && hb_problem_initial_kind(s->drift) != HB_INITIAL_KIND_NONE)
-        return solved_truth(run, rows, n);
+        return truth_solved(run, rows, n);
     return HB_OK; /* said once, without a tau */
 }

@@ -3,7 +3,6 @@
  * 17 significant digits identify a double and 9 a float (Steele and White, 1990; IEEE 754-2008,
  * section 5.12.2). Rows are formatted into a block of BLOCK bytes and handed on a block at a time.
  * Must reproduce: 2.385 -> 2.3849999999999998, 2.385f -> 2.38499999. */
-#include "file/csv.h"
 #include "base/context.h"
 #include "file/writer.h"
 

@@ -1,12 +1,13 @@
 /* Reading tables of numbers as text.
  *
- * A line is cut at its commas, else at its semicolons, else at blanks, and each field must be a number
- * as strtod takes it in the C locale. The first line that is not blank may be a header: it is one when
- * none of its fields is a number or a word for a missing one (NA); a line with some of each is refused,
- * since it may be data with a gap. Names of a header may stand in quotes (RFC 4180). Blank lines and lines
- * that open with # (numpy.savetxt writes its header so) are skipped. What cannot be read is named with
- * its line and column. Values go into a block that doubles when it is full, so that any length is read in
- * one pass. Must reproduce: what hb_writer_csv_rows wrote comes back with the same bits. */
+ * A line is cut at its commas, else at its semicolons, else at blanks, and each field must be a
+ * number as strtod takes it in the C locale. The first line that is not blank may be a header:
+ * it is one when none of its fields is a number or a word for a missing one (NA); a line with
+ * some of each is refused, since it may be data with a gap. Names of a header may stand in
+ * quotes (RFC 4180). Blank lines and lines that open with # (numpy.savetxt writes its header so)
+ * are skipped. What cannot be read is named with its line and column. Values go into a block
+ * that doubles when it is full, so that any length is read in one pass. Must reproduce: what
+ * hb_writer_csv_rows wrote comes back with the same bits. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/input.h"
@@ -34,8 +35,9 @@ typedef struct csv_table {
 
 /* ---- lines and fields ----------------------------------------------------------------------- */
 
-/* One line without its end into table->text: 1, 0 at the end of the file, or -1 with *status set. */
-static int read_line(csv_table *table, FILE *file, hb_status *status)
+/* One line without its end into table->text: 1, 0 at the end of the file, or -1 with *status
+ * set. */
+static int csv_read_line(csv_table *table, FILE *file, hb_status *status)
 {
     size_t n = 0, column = 1;
     int c;
@@ -95,7 +97,7 @@ static char *end_of(char *field, char separator)
     return at;
 }
 
-static hb_status split(csv_table *table, char *line, size_t *count)
+static hb_status csv_split(csv_table *table, char *line, size_t *count)
 {
     const char separator = separator_of(line);
     for (*count = 0;;) {
@@ -134,7 +136,7 @@ static int is_missing(const char *field)
     return 0;
 }
 
-static hb_status append(csv_table *table, double value)
+static hb_status csv_append(csv_table *table, double value)
 {
     if (table->used == table->capacity) {
         const size_t capacity = table->capacity ? 2 * table->capacity : 1024;
@@ -149,7 +151,7 @@ static hb_status append(csv_table *table, double value)
     return HB_OK;
 }
 
-static hb_status refuse(const csv_table *table, size_t column, int last, const char *field)
+static hb_status csv_refuse(const csv_table *table, size_t column, int last, const char *field)
 {
     const char *why = field[0] == '"'     ? "stands in quotes; numbers stand without"
                       : is_missing(field) ? "is no number; leave out rows with gaps"
@@ -163,13 +165,13 @@ static hb_status refuse(const csv_table *table, size_t column, int last, const c
                    table->path, table->line, column, field, why);
 }
 
-static hb_status take_row(csv_table *table, size_t count)
+static hb_status csv_take_row(csv_table *table, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         double value;
         if (!is_number(table->fields[i], &value))
-            return refuse(table, i + 1, i > 0 && i + 1 == count, table->fields[i]);
-        HB_TRY(append(table, value));
+            return csv_refuse(table, i + 1, i > 0 && i + 1 == count, table->fields[i]);
+        HB_TRY(csv_append(table, value));
     }
     if (table->columns == 0) table->columns = count;
     HB_CHECK(table->context, count == table->columns, HB_ERROR_FORMAT,
@@ -193,7 +195,7 @@ static void unquote(char *name)
     *to = '\0';
 }
 
-static hb_status keep_names(csv_table *table, size_t count)
+static hb_status csv_keep_names(csv_table *table, size_t count)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
@@ -209,7 +211,7 @@ static hb_status keep_names(csv_table *table, size_t count)
 }
 
 /* The first line: names when no field is a number and one is a word, else numbers. */
-static hb_status take_first(csv_table *table, size_t count)
+static hb_status csv_take_first(csv_table *table, size_t count)
 {
     size_t numbers = 0, words = 0;
     double value;
@@ -218,36 +220,35 @@ static hb_status take_first(csv_table *table, size_t count)
         numbers += (size_t)number;
         words += !number && !is_missing(table->fields[i]);
     }
-    return numbers == 0 && words > 0 ? keep_names(table, count) : take_row(table, count);
+    return numbers == 0 && words > 0 ? csv_keep_names(table, count) : csv_take_row(table, count);
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
 /* A header of another number of fields than the rows names nothing. */
-static hb_status check_names(csv_table *table, size_t count)
+static void csv_check_names(csv_table *table, size_t count)
 {
-    if (!table->names || table->used > 0 || count == table->columns) return HB_OK;
+    if (!table->names || table->used > 0 || count == table->columns) return;
     hb_release(table->context, table->names);
     table->names = NULL;
     table->columns = 0;
-    return HB_OK;
 }
 
-static hb_status read_rows(csv_table *table, FILE *file)
+static hb_status csv_read_rows(csv_table *table, FILE *file)
 {
     hb_status status = HB_OK;
     int first = 1, more;
     errno = 0;
-    while (status == HB_OK && (more = read_line(table, file, &status)) > 0) {
+    while (status == HB_OK && (more = csv_read_line(table, file, &status)) > 0) {
         char *line = table->text;
         if (!line) continue; // an empty line at the very beginning
         if (table->line == 1 && !strncmp(line, "\xef\xbb\xbf", 3)) line += 3; // byte-order mark
         line = trim(line);
         if (*line == '\0' || *line == '#') continue;
         size_t count;
-        status = split(table, line, &count);
-        if (status == HB_OK && !first) status = check_names(table, count);
-        if (status == HB_OK) status = first ? take_first(table, count) : take_row(table, count);
+        status = csv_split(table, line, &count);
+        if (status == HB_OK && !first) csv_check_names(table, count);
+        if (status == HB_OK) status = (first ? csv_take_first : csv_take_row)(table, count);
         first = 0;
     }
     if (status != HB_OK) return status;
@@ -262,7 +263,7 @@ hb_status hb_csv_read(hb_context *context, const char *path, FILE *file, int *n_
 {
     csv_table table = {.context = context, .path = path};
     locale_t locale = hb_locale_enter();
-    const hb_status status = read_rows(&table, file);
+    const hb_status status = csv_read_rows(&table, file);
     hb_locale_leave(locale);
     free(table.text);
     free(table.fields);

@@ -13,8 +13,8 @@ typedef struct hb_idx {
     unsigned char *values;
 } hb_idx;
 
-/* HB_ERROR_PATH: the file cannot be opened; HB_ERROR_FORMAT: it is something else, damaged, cut short or
- * longer than its header says, with the reason; HB_ERROR_FILE: reading failed. */
+/* HB_ERROR_PATH: the file cannot be opened; HB_ERROR_FORMAT: it is something else, damaged, cut
+ * short or longer than its header says, with the reason; HB_ERROR_FILE: reading failed. */
 hb_status hb_idx_read(hb_context *context, const char *path, hb_idx *out);
 void hb_idx_release(hb_context *context, hb_idx *idx); /* a zeroed one is fine */
 

@@ -3,14 +3,15 @@
  *     bytes 0, 1   0
  *     byte 2       type of the values: 08 unsigned byte, the only one known here
  *     byte 3       number of axes
- *     then         the length of each axis, 4 bytes, most significant first; then the values, row by row
- * zlib reads both kinds of files and checks the sum at the end of a compressed one. What the header
- * promises is held against the length of the file before memory is asked for, so that a damaged header
- * cannot ask for the whole machine: gzip makes nothing more than RATIO times shorter.
- * A number to reproduce: the MNIST file train-images-idx3-ubyte has 16 + 60000*28*28 = 47040016 bytes.
+ *     then         the length of each axis, 4 bytes, big-endian; then the values, row by row
+ * zlib reads both kinds of files and checks the sum at the end of a compressed one. What the
+ * header promises is held against the length of the file before memory is asked for, so that a
+ * damaged header cannot ask for the whole machine: gzip makes nothing more than RATIO times
+ * shorter. A number to reproduce: the MNIST file train-images-idx3-ubyte has 16 + 60000*28*28 =
+ * 47040016 bytes.
  *
- * Y. LeCun, C. Cortes, C. J. C. Burges, The MNIST database of handwritten digits, 1998. P. Deutsch, RFC
- * 1952 (gzip), 1996. */
+ * Y. LeCun, C. Cortes, C. J. C. Burges, The MNIST database of handwritten digits, 1998. P.
+ * Deutsch, RFC 1952 (gzip), 1996. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/idx.h"
@@ -34,7 +35,7 @@ typedef struct idx_file {
 } idx_file;
 
 /* Reads at most n bytes; fewer only at the end of the file. */
-static hb_status read_bytes(idx_file *f, size_t n, unsigned char *out, size_t *got)
+static hb_status idx_read_bytes(idx_file *f, size_t n, unsigned char *out, size_t *got)
 {
     *got = 0;
     while (*got < n) {
@@ -52,11 +53,11 @@ static hb_status read_bytes(idx_file *f, size_t n, unsigned char *out, size_t *g
     return HB_OK;
 }
 
-static hb_status read_axes(idx_file *f, hb_idx *out)
+static hb_status idx_read_axes(idx_file *f, hb_idx *out)
 {
     unsigned char head[4], lengths[4 * HB_IDX_AXES] = {0};
     size_t got;
-    HB_TRY(read_bytes(f, 4, head, &got));
+    HB_TRY(idx_read_bytes(f, 4, head, &got));
     HB_CHECK(f->context, got == 4, HB_ERROR_FORMAT,
              "%.200s is not an IDX file: it has %zu bytes; 4 open such a file", f->path, got);
     HB_CHECK(f->context, head[0] == 0 && head[1] == 0, HB_ERROR_FORMAT,
@@ -68,7 +69,7 @@ static hb_status read_axes(idx_file *f, hb_idx *out)
     HB_CHECK(f->context, head[3] >= 1 && head[3] <= HB_IDX_AXES, HB_ERROR_FORMAT,
              "%.200s has %d axes; it must have 1 to %d", f->path, head[3], HB_IDX_AXES);
     out->axes = head[3];
-    HB_TRY(read_bytes(f, 4 * (size_t)out->axes, lengths, &got));
+    HB_TRY(idx_read_bytes(f, 4 * (size_t)out->axes, lengths, &got));
     HB_CHECK(f->context, got == 4 * (size_t)out->axes, HB_ERROR_FORMAT,
              "%.200s is cut short in its header", f->path);
     for (int i = 0; i < HB_IDX_AXES; i++) {
@@ -80,7 +81,7 @@ static hb_status read_axes(idx_file *f, hb_idx *out)
     return HB_OK;
 }
 
-static hb_status count_values(idx_file *f, hb_idx *out)
+static hb_status idx_count(idx_file *f, hb_idx *out)
 {
     uint64_t n = 1;
     for (int i = 0; i < out->axes; i++) {
@@ -96,7 +97,7 @@ static hb_status count_values(idx_file *f, hb_idx *out)
     return HB_OK;
 }
 
-static hb_status read_values(idx_file *f, hb_idx *out)
+static hb_status idx_read_values(idx_file *f, hb_idx *out)
 {
     size_t got;
     int code;
@@ -104,11 +105,11 @@ static hb_status read_values(idx_file *f, hb_idx *out)
     void *memory;
     HB_TRY(hb_allocate(f->context, out->count ? out->count : 1, 1, &memory));
     out->values = memory;
-    HB_TRY(read_bytes(f, out->count, out->values, &got));
+    HB_TRY(idx_read_bytes(f, out->count, out->values, &got));
     HB_CHECK(f->context, got == out->count, HB_ERROR_FORMAT,
              "%.200s is cut short: its header promises %zu values, it has %zu", f->path, out->count,
              got);
-    HB_TRY(read_bytes(f, 1, &more, &got)); /* also makes zlib look at the sum */
+    HB_TRY(idx_read_bytes(f, 1, &more, &got)); /* also makes zlib look at the sum */
     HB_CHECK(f->context, got == 0, HB_ERROR_FORMAT,
              "%.200s continues after the %zu values that its header promises", f->path, out->count);
     gzerror(f->stream, &code);
@@ -117,7 +118,7 @@ static hb_status read_values(idx_file *f, hb_idx *out)
     return HB_OK;
 }
 
-static hb_status open_file(idx_file *f)
+static hb_status idx_open(idx_file *f)
 {
     int descriptor;
     HB_TRY(hb_input_descriptor(f->context, f->path, &descriptor));
@@ -134,10 +135,10 @@ hb_status hb_idx_read(hb_context *context, const char *path, hb_idx *out)
 {
     idx_file f = {.context = context, .path = path};
     *out = (hb_idx){0};
-    HB_TRY(open_file(&f));
-    hb_status status = read_axes(&f, out);
-    if (status == HB_OK) status = count_values(&f, out);
-    if (status == HB_OK) status = read_values(&f, out);
+    HB_TRY(idx_open(&f));
+    hb_status status = idx_read_axes(&f, out);
+    if (status == HB_OK) status = idx_count(&f, out);
+    if (status == HB_OK) status = idx_read_values(&f, out);
     gzclose_r(f.stream);
     if (status != HB_OK) hb_idx_release(context, out);
     return status;

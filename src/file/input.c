@@ -1,11 +1,11 @@
 /* Files that are read: announced, then opened so that a stop is never waited for.
  *
- * Regular files are plain. A pipe or a device (a FIFO without a writer, a terminal, /dev/zero) may keep a
- * reader for ever: it is opened without blocking, and before each read the descriptor is polled for at
- * most PATIENCE milliseconds at a time, with hb_progress asked in between; so an interrupt ends the run
- * within a tenth of a second. What reads a descriptor by itself (zlib) gets such a stream as a copy in a
- * file without a name. Must reproduce: a FIFO that nobody writes to is left on the first signal
- * (tests/cli/test_cli_files.py). */
+ * Regular files are plain. A pipe or a device (a FIFO without a writer, a terminal, /dev/zero)
+ * may keep a reader for ever: it is opened without blocking, and before each read the descriptor
+ * is polled for at most PATIENCE milliseconds at a time, with hb_progress asked in between; so
+ * an interrupt ends the run within a tenth of a second. What reads a descriptor by itself (zlib)
+ * gets such a stream as a copy in a file without a name. Must reproduce: a FIFO that nobody
+ * writes to is left on the first signal (tests/cli/test_cli_files.py). */
 #include "file/input.h"
 #include "base/context.h"
 
@@ -49,7 +49,8 @@ static int close_slowly(void *user)
     return result;
 }
 
-static hb_status open_path(hb_context *context, const char *path, int *descriptor, int *regular)
+static hb_status input_open_path(hb_context *context, const char *path, int *descriptor,
+                                 int *regular)
 {
     struct stat info;
     HB_TRY(hb_reading(context, path));
@@ -79,7 +80,7 @@ hb_status hb_input_open(hb_context *context, const char *path, FILE **out)
 {
     int descriptor, regular;
     *out = NULL;
-    HB_TRY(open_path(context, path, &descriptor, &regular));
+    HB_TRY(input_open_path(context, path, &descriptor, &regular));
     *out = regular ? fdopen(descriptor, "rb") : open_slowly(context, descriptor);
     if (*out) return HB_OK;
     close(descriptor);
@@ -115,7 +116,7 @@ static hb_status copy_slowly(hb_context *context, const char *path, int from, FI
 hb_status hb_input_descriptor(hb_context *context, const char *path, int *out)
 {
     int descriptor, regular;
-    HB_TRY(open_path(context, path, &descriptor, &regular));
+    HB_TRY(input_open_path(context, path, &descriptor, &regular));
     *out = descriptor;
     if (regular) return HB_OK;
     struct stat info;

@@ -4,10 +4,10 @@
  *     bytes 6, 7   version: 1, 2 or 3
  *     then         length of the header, little-endian, 2 bytes in version 1 and 4 later
  *     then         {'descr': '<f8', 'fortran_order': False, 'shape': (3, 5), }, then the values
- * The header is a Python dictionary; only its three keys are looked for. The length of a regular file
- * is compared with what the shape promises before memory is asked for, so that a damaged header
- * cannot ask for the whole machine. All values become double.
- * Must reproduce: numpy.save of arange(24, dtype='i4').reshape(2, 3, 4) gives 0 .. 23. */
+ * The header is a Python dictionary; only its three keys are looked for. The length of a regular
+ * file is compared with what the shape promises before memory is asked for, so that a damaged
+ * header cannot ask for the whole machine. All values become double. Must reproduce: numpy.save
+ * of arange(24, dtype='i4').reshape(2, 3, 4) gives 0 .. 23. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/input.h"
@@ -32,7 +32,7 @@ static const struct {
 
 /* ---- the header ----------------------------------------------------------------------------- */
 
-static hb_status read_header(hb_context *context, const char *path, FILE *file, char *header)
+static hb_status npy_read_header(hb_context *context, const char *path, FILE *file, char *header)
 {
     unsigned char start[12];
     HB_CHECK(context, fread(start, 1, 10, file) == 10 && !memcmp(start, "\x93NUMPY", 6),
@@ -64,8 +64,8 @@ static const char *value_of(const char *header, const char *key)
     return at + 1 + strspn(at + 1, " ");
 }
 
-static hb_status parse_type(hb_context *context, const char *path, const char *header,
-                            npy_type *type)
+static hb_status npy_parse_type(hb_context *context, const char *path, const char *header,
+                                npy_type *type)
 {
     const char *descr = value_of(header, "descr");
     HB_CHECK(context, descr && (*descr == '\'' || *descr == '"'), HB_ERROR_FORMAT,
@@ -81,8 +81,8 @@ static hb_status parse_type(hb_context *context, const char *path, const char *h
                    length, descr + 1);
 }
 
-static hb_status parse_shape(hb_context *context, const char *path, const char *header, int *n_axes,
-                             uint64_t *shape)
+static hb_status npy_parse_shape(hb_context *context, const char *path, const char *header,
+                                 int *n_axes, uint64_t *shape)
 {
     const char *at = value_of(header, "shape");
     HB_CHECK(context, at && *at == '(', HB_ERROR_FORMAT, "%s: its header has no shape", path);
@@ -105,13 +105,13 @@ static hb_status parse_shape(hb_context *context, const char *path, const char *
     return HB_OK;
 }
 
-static hb_status parse_header(hb_context *context, const char *path, const char *header,
-                              npy_type *type, int *n_axes, uint64_t *shape)
+static hb_status npy_parse_header(hb_context *context, const char *path, const char *header,
+                                  npy_type *type, int *n_axes, uint64_t *shape)
 {
-    HB_TRY(parse_type(context, path, header, type));
+    HB_TRY(npy_parse_type(context, path, header, type));
     const char *order = value_of(header, "fortran_order");
     HB_CHECK(context, order, HB_ERROR_FORMAT, "%s: its header has no fortran_order", path);
-    HB_TRY(parse_shape(context, path, header, n_axes, shape));
+    HB_TRY(npy_parse_shape(context, path, header, n_axes, shape));
     HB_CHECK(context, !strncmp(order, "False", 5) || *n_axes == 1, HB_ERROR_FORMAT,
              "%s is in Fortran order; save it with numpy.ascontiguousarray", path);
     return HB_OK;
@@ -119,8 +119,8 @@ static hb_status parse_header(hb_context *context, const char *path, const char 
 
 /* ---- the values ----------------------------------------------------------------------------- */
 
-static hb_status count_values(hb_context *context, const char *path, FILE *file, size_t bytes,
-                              const uint64_t *shape, size_t *count)
+static hb_status npy_count(hb_context *context, const char *path, FILE *file, size_t bytes,
+                           const uint64_t *shape, size_t *count)
 {
     uint64_t n = 1;
     for (int i = 0; i < HB_TABLE_AXES; i++) {
@@ -139,7 +139,7 @@ static hb_status count_values(hb_context *context, const char *path, FILE *file,
     return HB_OK;
 }
 
-static void widen(npy_type type, size_t n, const unsigned char *raw, double *out)
+static void npy_widen(npy_type type, size_t n, const unsigned char *raw, double *out)
 {
     for (size_t i = 0; i < n; i++) {
         float f;
@@ -155,8 +155,8 @@ static void widen(npy_type type, size_t n, const unsigned char *raw, double *out
     }
 }
 
-static hb_status read_values(hb_context *context, const char *path, FILE *file, npy_type type,
-                             size_t count, double *values)
+static hb_status npy_read_values(hb_context *context, const char *path, FILE *file, npy_type type,
+                                 size_t count, double *values)
 {
     unsigned char raw[BLOCK_VALUES * 8];
     for (size_t done = 0; done < count;) {
@@ -166,7 +166,7 @@ static hb_status read_values(hb_context *context, const char *path, FILE *file, 
         HB_CHECK(context, got == want, HB_ERROR_FORMAT,
                  "%s is cut short: its header promises %zu values, it has %zu", path, count,
                  done + got);
-        widen(type, want, raw, values + done);
+        npy_widen(type, want, raw, values + done);
         done += want;
     }
     return HB_OK;
@@ -178,13 +178,13 @@ hb_status hb_npy_read(hb_context *context, const char *path, FILE *file, int *n_
     char header[MAX_HEADER];
     npy_type type;
     size_t count;
-    const hb_status begun = read_header(context, path, file, header);
+    const hb_status begun = npy_read_header(context, path, file, header);
     if (begun != HB_OK) return ferror(file) ? hb_input_failed(context, path) : begun;
-    HB_TRY(parse_header(context, path, header, &type, n_axes, shape));
-    HB_TRY(count_values(context, path, file, types[type].bytes, shape, &count));
+    HB_TRY(npy_parse_header(context, path, header, &type, n_axes, shape));
+    HB_TRY(npy_count(context, path, file, types[type].bytes, shape, &count));
     void *memory;
     HB_TRY(hb_allocate(context, count, sizeof(double), &memory));
-    const hb_status status = read_values(context, path, file, type, count, memory);
+    const hb_status status = npy_read_values(context, path, file, type, count, memory);
     if (status == HB_OK) *values = memory;
     if (status != HB_OK) hb_release(context, memory);
     return status;

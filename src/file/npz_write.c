@@ -3,9 +3,10 @@
  *     for each array   PK 3 4, its CRC-32, its name "t.npy", then the .npy itself
  *     at the end       PK 1 2 for each array: the same once more, with the offset of the first
  *                      PK 6 6, PK 6 7, PK 5 6: how many there are, and where
- * All sizes and offsets stand in the 64-bit fields (zip64, extra field 1), whatever they are, so that there is one
- * form and no limit. The date is 1 January 1980, the first that a ZIP knows: the same numbers are the same bytes.
- * A number to reproduce: the CRC-32 of "123456789" is cbf43926. */
+ * All sizes and offsets stand in the 64-bit fields (zip64, extra field 1), whatever they are, so
+ * that there is one form and no limit. The date is 1 January 1980, the first that a ZIP knows:
+ * the same numbers are the same bytes. A number to reproduce: the CRC-32 of "123456789" is
+ * cbf43926. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/table.h"
@@ -58,105 +59,86 @@ typedef struct record {
     unsigned char bytes[128 + NAME];
 } record;
 
-static void put(record *r, int width, uint64_t value)
+typedef struct field {
+    int width; /* bytes */
+    uint64_t value;
+} field;
+
+/* Fields up to one of width 0. */
+static void record_put(record *r, const field *f)
 {
-    for (int k = 0; k < width; k++) r->bytes[r->used++] = (unsigned char)(value >> 8 * k);
+    for (; f->width; f++)
+        for (int k = 0; k < f->width; k++) r->bytes[r->used++] = (unsigned char)(f->value >> 8 * k);
 }
 
-static void put_text(record *r, const char *text)
+static void record_put_text(record *r, const char *text)
 {
     memcpy(r->bytes + r->used, text, strlen(text));
     r->used += strlen(text);
 }
 
-static hb_status write_bytes(hb_npz *npz, size_t bytes, const void *data)
+static hb_status npz_write(hb_npz *npz, size_t bytes, const void *data)
 {
     npz->place += bytes;
     return hb_writer_write(npz->writer, bytes, data);
 }
 
 /* What the two headers of an array share, from the version to the length of the name. */
-static void put_entry(record *r, const npz_entry *entry)
+static void record_put_entry(record *r, const npz_entry *entry)
 {
-    put(r, 2, VERSION);
-    put(r, 2, 0); /* flags */
-    put(r, 2, 0); /* stored */
-    put(r, 2, 0);
-    put(r, 2, DAY_ONE);
-    put(r, 4, entry->crc);
-    put(r, 4, IN_EXTRA);
-    put(r, 4, IN_EXTRA);
-    put(r, 2, strlen(entry->name));
+    record_put(r, (field[]){{2, VERSION},
+                            {2, 0}, /* flags */
+                            {2, 0}, /* stored */
+                            {2, 0},
+                            {2, DAY_ONE},
+                            {4, entry->crc},
+                            {4, IN_EXTRA},
+                            {4, IN_EXTRA},
+                            {2, strlen(entry->name)},
+                            {0}});
 }
 
-static hb_status write_local(hb_npz *npz, const npz_entry *entry)
-{
-    record r = {0};
-    put(&r, 4, 0x04034b50);
-    put_entry(&r, entry);
-    put(&r, 2, 20); /* of the extra field */
-    put_text(&r, entry->name);
-    put(&r, 2, 1);
-    put(&r, 2, 16);
-    put(&r, 8, entry->bytes);
-    put(&r, 8, entry->bytes);
-    return write_bytes(npz, r.used, r.bytes);
-}
-
-static hb_status write_central(hb_npz *npz, const npz_entry *entry)
+static hb_status npz_write_local(hb_npz *npz, const npz_entry *entry)
 {
     record r = {0};
-    put(&r, 4, 0x02014b50);
-    put(&r, 2, VERSION);
-    put_entry(&r, entry);
-    put(&r, 2, 28);
-    put(&r, 2, 0); /* comment */
-    put(&r, 2, 0); /* disk */
-    put(&r, 2, 0);
-    put(&r, 4, 0);
-    put(&r, 4, IN_EXTRA);
-    put_text(&r, entry->name);
-    put(&r, 2, 1);
-    put(&r, 2, 24);
-    put(&r, 8, entry->bytes);
-    put(&r, 8, entry->bytes);
-    put(&r, 8, entry->offset);
-    return write_bytes(npz, r.used, r.bytes);
+    record_put(&r, (field[]){{4, 0x04034b50}, {0}});
+    record_put_entry(&r, entry);
+    record_put(&r, (field[]){{2, 20}, {0}}); /* of the extra field */
+    record_put_text(&r, entry->name);
+    record_put(&r, (field[]){{2, 1}, {2, 16}, {8, entry->bytes}, {8, entry->bytes}, {0}});
+    return npz_write(npz, r.used, r.bytes);
 }
 
-static hb_status write_end(hb_npz *npz, uint64_t start)
+static hb_status npz_write_central(hb_npz *npz, const npz_entry *entry)
+{
+    const uint64_t bytes = entry->bytes;
+    record r = {0};
+    record_put(&r, (field[]){{4, 0x02014b50}, {2, VERSION}, {0}});
+    record_put_entry(&r, entry);
+    /* extra field, comment, disk, attributes, offset */
+    record_put(&r, (field[]){{2, 28}, {2, 0}, {2, 0}, {2, 0}, {4, 0}, {4, IN_EXTRA}, {0}});
+    record_put_text(&r, entry->name);
+    record_put(&r, (field[]){{2, 1}, {2, 24}, {8, bytes}, {8, bytes}, {8, entry->offset}, {0}});
+    return npz_write(npz, r.used, r.bytes);
+}
+
+static hb_status npz_write_end(hb_npz *npz, uint64_t start)
 {
     const uint64_t end = npz->place, n = (uint64_t)npz->n;
     record r = {0};
-    put(&r, 4, 0x06064b50);
-    put(&r, 8, 44);
-    put(&r, 2, VERSION);
-    put(&r, 2, VERSION);
-    put(&r, 4, 0);
-    put(&r, 4, 0);
-    put(&r, 8, n);
-    put(&r, 8, n);
-    put(&r, 8, end - start);
-    put(&r, 8, start);
-    put(&r, 4, 0x07064b50);
-    put(&r, 4, 0);
-    put(&r, 8, end);
-    put(&r, 4, 1);
-    put(&r, 4, 0x06054b50);
-    put(&r, 2, 0);
-    put(&r, 2, 0);
-    put(&r, 2, n);
-    put(&r, 2, n);
-    put(&r, 4, IN_EXTRA);
-    put(&r, 4, IN_EXTRA);
-    put(&r, 2, 0);
-    return write_bytes(npz, r.used, r.bytes);
+    record_put(
+        &r, (field[]){{4, 0x06064b50}, {8, 44}, {2, VERSION}, {2, VERSION}, {4, 0}, {4, 0}, {0}});
+    record_put(&r, (field[]){{8, n}, {8, n}, {8, end - start}, {8, start}, {0}});
+    record_put(&r, (field[]){{4, 0x07064b50}, {4, 0}, {8, end}, {4, 1}, {0}});
+    record_put(&r, (field[]){{4, 0x06054b50}, {2, 0}, {2, 0}, {2, n}, {2, n}, {0}});
+    record_put(&r, (field[]){{4, IN_EXTRA}, {4, IN_EXTRA}, {2, 0}, {0}});
+    return npz_write(npz, r.used, r.bytes);
 }
 
 /* ---- arrays ---- */
 
-static hb_status check_array(hb_npz *npz, const char *name, int n_axes, const uint64_t *shape,
-                             const double *values, uint64_t *count)
+static hb_status npz_check(hb_npz *npz, const char *name, int n_axes, const uint64_t *shape,
+                           const double *values, uint64_t *count)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
@@ -185,7 +167,7 @@ static hb_status check_array(hb_npz *npz, const char *name, int n_axes, const ui
     return HB_OK;
 }
 
-static hb_status next_entry(hb_npz *npz, npz_entry **out)
+static hb_status npz_next_entry(hb_npz *npz, npz_entry **out)
 {
     HB_CHECK(npz->context, npz->n < MOST_ARRAYS, HB_ERROR_ARGUMENT,
              "a .npz file has at most %d arrays here", MOST_ARRAYS);
@@ -202,14 +184,14 @@ static hb_status next_entry(hb_npz *npz, npz_entry **out)
     return HB_OK;
 }
 
-static hb_status add(hb_npz *npz, int n_axes, const char *name, const uint64_t *shape,
-                     const double *values)
+static hb_status npz_add(hb_npz *npz, int n_axes, const char *name, const uint64_t *shape,
+                         const double *values)
 {
     char header[HB_NPY_HEADER];
     uint64_t count;
     npz_entry *entry;
-    HB_TRY(check_array(npz, name, n_axes, shape, values, &count));
-    HB_TRY(next_entry(npz, &entry));
+    HB_TRY(npz_check(npz, name, n_axes, shape, values, &count));
+    HB_TRY(npz_next_entry(npz, &entry));
     const size_t head = hb_npy_header(HB_DTYPE_F64, n_axes, shape, header);
     const size_t body = (size_t)count * sizeof(double);
     *entry = (npz_entry){.bytes = head + body, .offset = npz->place};
@@ -218,23 +200,23 @@ static hb_status add(hb_npz *npz, int n_axes, const char *name, const uint64_t *
     if (body > 0) crc = crc32_z(crc, (const Bytef *)values, body);
     entry->crc = (uint32_t)crc;
     HB_TRY(hb_writer_reserve(npz->writer, entry->bytes));
-    HB_TRY(write_local(npz, entry));
-    HB_TRY(write_bytes(npz, head, header));
-    return body > 0 ? write_bytes(npz, body, values) : HB_OK;
+    HB_TRY(npz_write_local(npz, entry));
+    HB_TRY(npz_write(npz, head, header));
+    return body > 0 ? npz_write(npz, body, values) : HB_OK;
 }
 
 hb_status hb_npz_add(hb_npz *npz, int n_axes, const char *name, const uint64_t *shape,
                      const double *values)
 {
     if (!npz) return HB_ERROR_ARGUMENT;
-    const hb_status status = add(npz, n_axes, name, shape, values);
+    const hb_status status = npz_add(npz, n_axes, name, shape, values);
     if (npz->status == HB_OK) npz->status = status;
     return status;
 }
 
 /* ---- the end ---- */
 
-static void release(hb_npz *npz)
+static void npz_release(hb_npz *npz)
 {
     hb_context *context = npz->context;
     hb_release(context, npz->entries);
@@ -247,10 +229,10 @@ hb_status hb_npz_commit(hb_npz *npz)
     const uint64_t start = npz->place;
     hb_status status = npz->status;
     for (int k = 0; k < npz->n && status == HB_OK; k++)
-        status = write_central(npz, &npz->entries[k]);
-    if (status == HB_OK) status = write_end(npz, start);
+        status = npz_write_central(npz, &npz->entries[k]);
+    if (status == HB_OK) status = npz_write_end(npz, start);
     status = hb_writer_close(npz->writer, status);
-    release(npz);
+    npz_release(npz);
     return status;
 }
 
@@ -258,5 +240,5 @@ void hb_npz_abort(hb_npz *npz)
 {
     if (!npz) return;
     hb_writer_abort(npz->writer);
-    release(npz);
+    npz_release(npz);
 }

@@ -1,25 +1,14 @@
 /* Grey pictures as PNG (ISO/IEC 15948), through libpng's one-call interface.
  *
- * One byte per pixel, 0 black .. 255 white, rows from the top. The file is first made in memory, so that
- * libpng never sees a disk: what it compressed goes through a writer, and the picture is whole or absent.
- * A number to reproduce: the first 8 bytes are 89 50 4e 47 0d 0a 1a 0a, and reading gives back the pixels. */
+ * One byte per pixel, 0 black .. 255 white, rows from the top. The file is first made in memory,
+ * so that libpng never sees a disk: what it compressed goes through a writer, and the picture is
+ * whole or absent. A number to reproduce: the first 8 bytes are 89 50 4e 47 0d 0a 1a 0a, and
+ * reading gives back the pixels. */
 #include "base/context.h"
 #include "base/memory.h"
 
 #include <heatball/file.h>
 #include <png.h>
-#include <string.h>
-
-static hb_status encode(hb_context *context, const char *path, png_image *image,
-                        const unsigned char *pixels, size_t capacity, void *out, size_t *bytes)
-{
-    png_alloc_size_t size = capacity;
-    const int made = png_image_write_to_memory(image, out, &size, 0, pixels, 0, NULL);
-    HB_CHECK(context, made, HB_ERROR_MEMORY, "libpng cannot make %.200s: %.100s", path,
-             image->message);
-    *bytes = size;
-    return HB_OK;
-}
 
 hb_status hb_png_write_grey(hb_context *context, int height, int width, const char *path,
                             const unsigned char *pixels)
@@ -33,19 +22,16 @@ hb_status hb_png_write_grey(hb_context *context, int height, int width, const ch
                        .width = (png_uint_32)width,
                        .height = (png_uint_32)height,
                        .format = PNG_FORMAT_GRAY};
-    const size_t capacity = PNG_IMAGE_PNG_SIZE_MAX(image);
+    png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(image);
     void *memory;
-    size_t bytes;
-    hb_writer *writer = NULL;
-    HB_TRY(hb_allocate(context, capacity, 1, &memory));
-    hb_status status = encode(context, path, &image, pixels, capacity, memory, &bytes);
+    hb_writer *writer;
+    HB_TRY(hb_allocate(context, bytes, 1, &memory));
+    hb_status status = HB_OK;
+    if (!png_image_write_to_memory(&image, memory, &bytes, 0, pixels, 0, NULL))
+        status = hb_fail(context, HB_ERROR_MEMORY, "libpng cannot make %.200s: %.100s", path,
+                         image.message);
     if (status == HB_OK) status = hb_writer_create(context, path, &writer);
-    if (status == HB_OK) status = hb_writer_write(writer, bytes, memory);
-    if (status == HB_OK) {
-        status = hb_writer_commit(writer);
-        writer = NULL;
-    }
-    hb_writer_abort(writer);
+    if (status == HB_OK) status = hb_writer_close(writer, hb_writer_write(writer, bytes, memory));
     hb_release(context, memory);
     return status;
 }

@@ -2,14 +2,15 @@
  * 0.4).
  *
  * A file is trusted in nothing: the header's length is compared with the file's before memory is
- * asked for, every array must lie inside the file and have the bytes that its shape says, and the
- * arrays together must cover the data without gap or overlap, which the format demands. Then the
- * file cannot have been cut or lengthened. Files written here have among their texts `checksum`, the
- * sum (base/checksum.h, 16 hexadecimal digits) of all bytes of the file, length, header and arrays, with
- * the digits themselves taken as zeros, so that a changed bit is seen wherever it is. Files of version
- * 0.1 have `crc32`, of the arrays alone. Whoever reads a file says whether it must have a sum
- * (hb_safetensors_format). JSON is jansson's; names that occur twice are refused.
- * Must reproduce: one array {1, 2} of F32 named "a" has "shape":[2] and 8 bytes of data. */
+ * asked for, every array must lie inside the file and have the bytes that its shape says, and
+ * the arrays together must cover the data without gap or overlap, which the format demands. Then
+ * the file cannot have been cut or lengthened. Files written here have among their texts
+ * `checksum`, the sum (base/checksum.h, 16 hexadecimal digits) of all bytes of the file, length,
+ * header and arrays, with the digits themselves taken as zeros, so that a changed bit is seen
+ * wherever it is. Files of version 0.1 have `crc32`, of the arrays alone. Whoever reads a file
+ * says whether it must have a sum (hb_safetensors_format). JSON is jansson's; names that occur
+ * twice are refused. Must reproduce: one array {1, 2} of F32 named "a" has "shape":[2] and 8
+ * bytes of data. */
 #include "file/safetensors.h"
 #include "base/checksum.h"
 #include "base/context.h"
@@ -126,8 +127,8 @@ static json_t *header_json(size_t n_metadata, const hb_metadata *metadata, size_
     return NULL;
 }
 
-/* The text of the header, without its padding. jansson's json_dumps forgets keys for which it had no
- * memory (2.14); json_dumpb writes where it is told. */
+/* The text of the header, without its padding. jansson's json_dumps forgets keys for which it
+ * had no memory (2.14); json_dumpb writes where it is told. */
 static hb_status header_text(hb_context *context, const char *path, json_t *header, char **out)
 {
     const size_t flags = JSON_COMPACT | JSON_PRESERVE_ORDER;
@@ -142,8 +143,8 @@ static hb_status header_text(hb_context *context, const char *path, json_t *head
     return HB_OK;
 }
 
-/* Where the digits of the sum are in a header, whose text they are; NULL: nowhere. A text of the file
- * cannot look like this: its quotation marks are escaped. */
+/* Where the digits of the sum are in a header, whose text they are; NULL: nowhere. A text of the
+ * file cannot look like this: its quotation marks are escaped. */
 static char *find_digits(char *header, size_t length, const char *digits)
 {
     char pattern[32 + SUM_DIGITS];
@@ -167,13 +168,13 @@ static hb_status add_to_sum(void *sum, const void *bytes, size_t size)
     return HB_OK;
 }
 
-static hb_status write_bytes(void *writer, const void *bytes, size_t size)
+static hb_status tensors_write_bytes(void *writer, const void *bytes, size_t size)
 {
     return hb_writer_write(writer, size, bytes);
 }
 
-/* The file's bytes in their order; header: padded with blanks, so that the arrays start on a multiple
- * of 8 bytes. */
+/* The file's bytes in their order; header: padded with blanks, so that the arrays start on a
+ * multiple of 8 bytes. */
 static hb_status give_file(const char *header, uint64_t length, size_t n_tensors,
                            const hb_tensor *tensors,
                            hb_status (*take)(void *user, const void *bytes, size_t size),
@@ -188,7 +189,8 @@ static hb_status give_file(const char *header, uint64_t length, size_t n_tensors
 }
 
 /* Puts the sum in the place of its zeros. */
-static hb_status seal(hb_context *context, char *header, size_t n_tensors, const hb_tensor *tensors)
+static hb_status tensors_seal(hb_context *context, char *header, size_t n_tensors,
+                              const hb_tensor *tensors)
 {
     uint64_t sum = HB_CHECKSUM_START;
     char *digits = find_digits(header, strlen(header), NO_SUM);
@@ -198,13 +200,13 @@ static hb_status seal(hb_context *context, char *header, size_t n_tensors, const
     return HB_OK;
 }
 
-static hb_status write_file(hb_context *context, const char *path, const char *header,
-                            size_t n_tensors, const hb_tensor *tensors)
+static hb_status tensors_write_file(hb_context *context, const char *path, const char *header,
+                                    size_t n_tensors, const hb_tensor *tensors)
 {
     hb_writer *writer;
     HB_TRY(hb_writer_create(context, path, &writer));
     const hb_status status =
-        give_file(header, strlen(header), n_tensors, tensors, write_bytes, writer);
+        give_file(header, strlen(header), n_tensors, tensors, tensors_write_bytes, writer);
     return hb_writer_close(writer, status);
 }
 
@@ -216,8 +218,8 @@ hb_status hb_safetensors_write(hb_context *context, const char *path, size_t n_m
     char *header = NULL;
     hb_status status = header_text(context, path, json, &header);
     json_decref(json);
-    if (status == HB_OK) status = seal(context, header, n_tensors, tensors);
-    if (status == HB_OK) status = write_file(context, path, header, n_tensors, tensors);
+    if (status == HB_OK) status = tensors_seal(context, header, n_tensors, tensors);
+    if (status == HB_OK) status = tensors_write_file(context, path, header, n_tensors, tensors);
     hb_release(context, header);
     return status;
 }
@@ -256,7 +258,8 @@ void hb_safetensors_destroy(hb_safetensors *file)
     hb_release(file->context, file);
 }
 
-static hb_status read_bytes(hb_safetensors *file, FILE *stream, char **header, uint64_t *length)
+static hb_status tensors_read_bytes(hb_safetensors *file, FILE *stream, char **header,
+                                    uint64_t *length)
 {
     hb_context *context = file->context;
     struct stat about;
@@ -283,7 +286,7 @@ static hb_status read_bytes(hb_safetensors *file, FILE *stream, char **header, u
     return HB_OK;
 }
 
-static hb_status parse_header(hb_safetensors *file, const char *header, uint64_t length)
+static hb_status tensors_parse_header(hb_safetensors *file, const char *header, uint64_t length)
 {
     json_error_t error;
     file->header = json_loadb(header, length, JSON_REJECT_DUPLICATES, &error);
@@ -303,8 +306,8 @@ static hb_status parse_header(hb_safetensors *file, const char *header, uint64_t
 
 /* Product of the shape's lengths; HB_ERROR_FORMAT when one is no whole number or the product is
  * large. */
-static hb_status count_values(const hb_safetensors *file, const char *name, const json_t *shape,
-                              uint64_t *count)
+static hb_status tensors_count(const hb_safetensors *file, const char *name, const json_t *shape,
+                               uint64_t *count)
 {
     *count = 1;
     for (size_t i = 0; i < json_array_size(shape); i++) {
@@ -319,8 +322,8 @@ static hb_status count_values(const hb_safetensors *file, const char *name, cons
     return HB_OK;
 }
 
-static hb_status parse_tensor(const hb_safetensors *file, const char *name, json_t *entry,
-                              found_tensor *out)
+static hb_status tensors_parse(const hb_safetensors *file, const char *name, json_t *entry,
+                               found_tensor *out)
 {
     hb_context *context = file->context;
     const char *dtype;
@@ -337,7 +340,7 @@ static hb_status parse_tensor(const hb_safetensors *file, const char *name, json
     out->dtype = !strcmp(dtype, "F64") ? HB_DTYPE_F64 : HB_DTYPE_F32;
     HB_CHECK(context, !strcmp(dtype, name_of(out->dtype, out->half)), HB_ERROR_FORMAT,
              "%s: %s holds values of type %s; F16, F32 and F64 are known", file->path, name, dtype);
-    HB_TRY(count_values(file, name, shape, &out->count));
+    HB_TRY(tensors_count(file, name, shape, &out->count));
     HB_CHECK(context, first >= 0 && end >= first && (uint64_t)end <= file->bytes, HB_ERROR_FORMAT,
              "%s: %s ends at byte %lld of the data, which has %llu: the file was cut short",
              file->path, name, (long long)end, (unsigned long long)file->bytes);
@@ -354,7 +357,7 @@ static int by_place(const void *a, const void *b)
     return (x->count > 0) - (y->count > 0); /* empty ones first */
 }
 
-static hb_status parse_tensors(hb_safetensors *file)
+static hb_status tensors_parse_all(hb_safetensors *file)
 {
     const char *key;
     json_t *entry;
@@ -365,7 +368,7 @@ static hb_status parse_tensors(hb_safetensors *file)
     json_object_foreach(file->header, key, entry)
     {
         if (!strcmp(key, "__metadata__")) continue;
-        HB_TRY(parse_tensor(file, key, entry, &file->tensors[file->n_tensors]));
+        HB_TRY(tensors_parse(file, key, entry, &file->tensors[file->n_tensors]));
         file->n_tensors++;
     }
     qsort(file->tensors, file->n_tensors, sizeof *file->tensors, by_place);
@@ -383,7 +386,7 @@ static hb_status parse_tensors(hb_safetensors *file)
     return HB_OK;
 }
 
-static hb_status check_crc(const hb_safetensors *file, const char *expected)
+static hb_status tensors_check_crc(const hb_safetensors *file, const char *expected)
 {
     char found[CRC_DIGITS + 1];
     const uLong crc = crc32_z(crc32_z(0, NULL, 0), file->data, file->bytes);
@@ -395,8 +398,8 @@ static hb_status check_crc(const hb_safetensors *file, const char *expected)
 }
 
 /* The digits in the header become zeros. */
-static hb_status check_sum(const hb_safetensors *file, const char *expected, char *header,
-                           uint64_t length)
+static hb_status tensors_check_sum(const hb_safetensors *file, const char *expected, char *header,
+                                   uint64_t length)
 {
     char *digits = find_digits(header, length, expected), found[SUM_DIGITS + 1] = "";
     HB_CHECK(file->context, digits, HB_ERROR_FORMAT,
@@ -411,21 +414,21 @@ static hb_status check_sum(const hb_safetensors *file, const char *expected, cha
     return HB_OK;
 }
 
-static hb_status check_sums(const hb_safetensors *file, char *header, uint64_t length)
+static hb_status tensors_check_sums(const hb_safetensors *file, char *header, uint64_t length)
 {
     const char *sum = hb_safetensors_text(file, SUM_KEY), *crc = hb_safetensors_text(file, CRC_KEY);
-    if (sum) HB_TRY(check_sum(file, sum, header, length));
-    return crc ? check_crc(file, crc) : HB_OK;
+    if (sum) HB_TRY(tensors_check_sum(file, sum, header, length));
+    return crc ? tensors_check_crc(file, crc) : HB_OK;
 }
 
-static hb_status read_all(hb_safetensors *file, FILE *stream)
+static hb_status tensors_read_all(hb_safetensors *file, FILE *stream)
 {
     char *header = NULL;
     uint64_t length = 0;
-    hb_status status = read_bytes(file, stream, &header, &length);
-    if (status == HB_OK) status = parse_header(file, header, length);
-    if (status == HB_OK) status = parse_tensors(file);
-    if (status == HB_OK) status = check_sums(file, header, length);
+    hb_status status = tensors_read_bytes(file, stream, &header, &length);
+    if (status == HB_OK) status = tensors_parse_header(file, header, length);
+    if (status == HB_OK) status = tensors_parse_all(file);
+    if (status == HB_OK) status = tensors_check_sums(file, header, length);
     hb_release(file->context, header);
     return status;
 }
@@ -439,7 +442,7 @@ hb_status hb_safetensors_read(hb_context *context, const char *path, hb_safetens
     hb_status status = hb_copy_string(context, path, &file->path);
     FILE *stream = NULL;
     if (status == HB_OK) status = hb_input_open(context, path, &stream);
-    if (status == HB_OK) status = read_all(file, stream);
+    if (status == HB_OK) status = tensors_read_all(file, stream);
     if (stream) fclose(stream);
     if (status != HB_OK)
         hb_safetensors_destroy(file);
@@ -473,7 +476,7 @@ hb_status hb_safetensors_format(hb_context *context, const hb_safetensors *file,
     return HB_OK;
 }
 
-static const found_tensor *find(const hb_safetensors *file, const char *name)
+static const found_tensor *tensors_find(const hb_safetensors *file, const char *name)
 {
     for (size_t i = 0; i < file->n_tensors; i++)
         if (!strcmp(file->tensors[i].name, name)) return &file->tensors[i];
@@ -482,13 +485,13 @@ static const found_tensor *find(const hb_safetensors *file, const char *name)
 
 uint64_t hb_safetensors_count(const hb_safetensors *file, const char *name)
 {
-    const found_tensor *tensor = find(file, name);
+    const found_tensor *tensor = tensors_find(file, name);
     return tensor ? tensor->count : 0;
 }
 
 int hb_safetensors_half(const hb_safetensors *file, const char *name)
 {
-    const found_tensor *tensor = find(file, name);
+    const found_tensor *tensor = tensors_find(file, name);
     return tensor && tensor->half;
 }
 
@@ -510,7 +513,7 @@ static void copy_values(const hb_safetensors *file, const found_tensor *tensor, 
 hb_status hb_safetensors_copy(hb_context *context, const hb_safetensors *file, const char *name,
                               hb_dtype dtype, uint64_t count, void *values)
 {
-    const found_tensor *tensor = find(file, name);
+    const found_tensor *tensor = tensors_find(file, name);
     HB_CHECK(context, tensor, HB_ERROR_FORMAT, "%s has no array %s", file->path, name);
     HB_CHECK(context, tensor->dtype == dtype, HB_ERROR_FORMAT,
              "%s: %s is of type %s; it must be %s", file->path, name,

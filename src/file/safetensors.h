@@ -33,8 +33,8 @@ typedef struct hb_safetensors hb_safetensors;
  * the reason, when it is something else, cut short or damaged. */
 hb_status hb_safetensors_read(hb_context *context, const char *path, hb_safetensors **out);
 void hb_safetensors_destroy(hb_safetensors *file);
-/* HB_ERROR_FORMAT unless the text `format` is "heatball WHAT 2", which must have the check sum of the whole
- * file, or "heatball WHAT 1", from before there was one. */
+/* HB_ERROR_FORMAT unless the text `format` is "heatball WHAT 2", which must have the check sum
+ * of the whole file, or "heatball WHAT 1", from before there was one. */
 hb_status hb_safetensors_format(hb_context *context, const hb_safetensors *file, const char *what);
 const char *hb_safetensors_path(const hb_safetensors *file);
 const char *hb_safetensors_text(const hb_safetensors *file, const char *key); /* NULL: not there */

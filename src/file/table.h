@@ -14,7 +14,8 @@ size_t hb_npy_header(hb_dtype dtype, int n_axes, const uint64_t *shape, char *he
 /* file stands at its beginning; path is for messages. *values is set only on success. */
 hb_status hb_npy_read(hb_context *context, const char *path, FILE *file, int *n_axes,
                       uint64_t *shape, double **values);
-/* names: NULL, or where the names of a header go, shape[1] texts one after the other; NULL: no header. */
+/* names: NULL, or where the names of a header go, shape[1] texts one after the other; NULL: no
+ * header. */
 hb_status hb_csv_read(hb_context *context, const char *path, FILE *file, int *n_axes,
                       uint64_t *shape, double **values, char **names);
 

@@ -1,7 +1,8 @@
 /* A writer whose file appears whole or not at all.
  *
- * In a team rank 0 writes, and the writers of the others are silent. They all hear at the end, and where room is
- * asked for, how it went; a write that fails on rank 0 is kept until then, so that no rank leaves before the others.
+ * In a team rank 0 writes, and the writers of the others are silent. They all hear at the end, and
+ * where room is asked for, how it went; a write that fails on rank 0 is kept until then, so that no
+ * rank leaves before the others.
  *
  * Bytes go to PATH.tmp-PID (created with O_EXCL in the directory of PATH); commit = flush, fsync,
  * rename, fsync of the directory. POSIX rename replaces PATH in one step, so a reader sees the old
@@ -15,12 +16,12 @@
  * destroy it: it is written in place. A directory, or a file without permission to write, is
  * refused.
  *
- * A process that is killed leaves its PATH.tmp-PID. Each writer holds a lock (flock) on its temporary,
- * which ends with the process, also on another host of a network file system; who opens PATH next
- * removes the temporaries of PATH that nobody has locked and whose process is gone.
+ * A process that is killed leaves its PATH.tmp-PID. Each writer holds a lock (flock) on its
+ * temporary, which ends with the process, also on another host of a network file system; who opens
+ * PATH next removes the temporaries of PATH that nobody has locked and whose process is gone.
  *
- * Must reproduce: a killed or full-disk run leaves the old PATH, byte for byte (tests/file/test_file.c).
- */
+ * Must reproduce: a killed or full-disk run leaves the old PATH, byte for byte
+ * (tests/file/test_file.c). */
 #include "file/writer.h"
 #include "base/context.h"
 #include "base/memory.h"
@@ -67,7 +68,7 @@ hb_context *hb_writer_context(const hb_writer *writer)
     return writer ? writer->context : NULL;
 }
 
-static hb_status find_room(hb_writer *writer, uint64_t bytes)
+static hb_status writer_find_space(hb_writer *writer, uint64_t bytes)
 {
     struct statvfs space;
     if (!writer->temporary || fstatvfs(writer->descriptor, &space) != 0) return HB_OK;
@@ -81,7 +82,7 @@ static hb_status find_room(hb_writer *writer, uint64_t bytes)
 hb_status hb_writer_reserve(hb_writer *writer, uint64_t bytes)
 {
     if (!writer) return HB_ERROR_ARGUMENT;
-    return hb_context_settle(writer->context, find_room(writer, bytes));
+    return hb_context_settle(writer->context, writer_find_space(writer, bytes));
 }
 
 hb_status hb_writer_expect(hb_writer *writer, uint64_t bytes)
@@ -100,7 +101,7 @@ void hb_locale_leave(locale_t previous)
     freelocale(uselocale(previous));
 }
 
-static void destroy(hb_writer *writer)
+static void writer_destroy(hb_writer *writer)
 {
     if (writer->descriptor >= 0) close(writer->descriptor);
     hb_context *context = writer->context;
@@ -120,8 +121,8 @@ static hb_status follow_links(hb_context *context, const char *path, char **targ
     return status;
 }
 
-/* Whether a name is BASE.tmp-PID with an end such as .1, of a process that is gone. The process itself
- * may have the number of one that is gone; it has its own temporaries locked. */
+/* Whether a name is BASE.tmp-PID with an end such as .1, of a process that is gone. The process
+ * itself may have the number of one that is gone; it has its own temporaries locked. */
 static int is_abandoned(const char *name, const char *base, size_t length)
 {
     static const char tag[] = ".tmp-";
@@ -146,12 +147,19 @@ static void remove_unlocked(int directory, const char *name)
     close(descriptor);
 }
 
+/* The name of the directory of a path, to be given to free(); NULL: no memory. */
+static char *directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+}
+
 /* Removes what killed processes left of this target. */
 static void remove_abandoned(const char *target)
 {
     const char *slash = strrchr(target, '/'), *base = slash ? slash + 1 : target;
-    char *name = slash ? strndup(target, slash == target ? 1 : (size_t)(slash - target)) : NULL;
-    DIR *directory = slash && !name ? NULL : opendir(name ? name : ".");
+    char *name = directory_of(target);
+    DIR *directory = name ? opendir(name) : NULL;
     const size_t length = strlen(base);
     for (struct dirent *e; directory && (e = readdir(directory));)
         if (is_abandoned(e->d_name, base, length)) remove_unlocked(dirfd(directory), e->d_name);
@@ -159,8 +167,8 @@ static void remove_abandoned(const char *target)
     free(name);
 }
 
-/* Locks a new temporary; 0 when another process took it for an abandoned one first. Where a file system
- * has no locks, nobody removes by them. */
+/* Locks a new temporary; 0 when another process took it for an abandoned one first. Where a file
+ * system has no locks, nobody removes by them. */
 static int lock_temporary(int descriptor)
 {
     struct stat info;
@@ -169,7 +177,7 @@ static int lock_temporary(int descriptor)
 }
 
 /* Creates target.tmp-PID, or target.tmp-PID.1 and so on while another writer holds the name. */
-static hb_status open_temporary(hb_writer *writer, mode_t mode)
+static hb_status writer_open_temporary(hb_writer *writer, mode_t mode)
 {
     const size_t bytes = strlen(writer->target) + 64;
     void *memory;
@@ -191,9 +199,9 @@ static hb_status open_temporary(hb_writer *writer, mode_t mode)
     return HB_OK;
 }
 
-/* A device or a pipe, opened without waiting: a pipe without a reader is tried again until it has one or
- * a stop is asked for. */
-static hb_status open_in_place(hb_writer *writer)
+/* A device or a pipe, opened without waiting: a pipe without a reader is tried again until it has
+ * one or a stop is asked for. */
+static hb_status writer_open_in_place(hb_writer *writer)
 {
     const struct timespec pause = {.tv_nsec = 50000000};
     for (;;) {
@@ -206,17 +214,17 @@ static hb_status open_in_place(hb_writer *writer)
     }
 }
 
-static hb_status open_target(hb_writer *writer)
+static hb_status writer_open_target(hb_writer *writer)
 {
     hb_context *context = writer->context;
     struct stat old;
-    if (stat(writer->target, &old) != 0) return open_temporary(writer, 0666);
+    if (stat(writer->target, &old) != 0) return writer_open_temporary(writer, 0666);
     HB_CHECK(context, !S_ISDIR(old.st_mode), HB_ERROR_PATH,
              "cannot write %s: it is a directory; give the name of a file", writer->path);
     HB_CHECK(context, access(writer->target, W_OK) == 0, HB_ERROR_PATH, "cannot write %s: %s",
              writer->path, strerror(errno));
-    if (!S_ISREG(old.st_mode)) return open_in_place(writer);
-    HB_TRY(open_temporary(writer, old.st_mode));
+    if (!S_ISREG(old.st_mode)) return writer_open_in_place(writer);
+    HB_TRY(writer_open_temporary(writer, old.st_mode));
     fchmod(writer->descriptor, old.st_mode & 0777); /* the old permissions, past the umask */
     return HB_OK;
 }
@@ -235,25 +243,25 @@ hb_status hb_writer_create(hb_context *context, const char *path, hb_writer **ou
     hb_status status = hb_copy_string(context, path, &writer->path);
     writer->silent = !hb_team_is_first(context);
     if (status == HB_OK && !writer->silent) status = follow_links(context, path, &writer->target);
-    if (status == HB_OK && !writer->silent) status = open_target(writer);
+    if (status == HB_OK && !writer->silent) status = writer_open_target(writer);
     status = hb_context_settle(context, status);
     if (status != HB_OK) {
         if (writer->temporary && writer->descriptor >= 0) unlink(writer->temporary);
-        destroy(writer);
+        writer_destroy(writer);
         return status;
     }
     *out = writer;
     return HB_OK;
 }
 
-static hb_status fail_write(hb_writer *writer, const char *what)
+static hb_status writer_fail(hb_writer *writer, const char *what)
 {
     writer->failed = 1;
     return hb_fail(writer->context, HB_ERROR_FILE, "%s %s failed: %s", what, writer->path,
                    strerror(errno));
 }
 
-static hb_status write_through(hb_writer *writer, const char *data, size_t bytes)
+static hb_status writer_write_through(hb_writer *writer, const char *data, size_t bytes)
 {
     while (bytes > 0) {
         ssize_t n = write(writer->descriptor, data, bytes);
@@ -267,27 +275,27 @@ static hb_status write_through(hb_writer *writer, const char *data, size_t bytes
             continue;
         }
         if (n == 0) errno = EIO; /* no file takes nothing for ever */
-        if (n <= 0) return fail_write(writer, "writing");
+        if (n <= 0) return writer_fail(writer, "writing");
         data += n;
         bytes -= (size_t)n;
     }
     return HB_OK;
 }
 
-static hb_status flush(hb_writer *writer)
+static hb_status writer_flush(hb_writer *writer)
 {
     size_t bytes = writer->used;
     writer->used = 0;
-    return write_through(writer, writer->buffer, bytes);
+    return writer_write_through(writer, writer->buffer, bytes);
 }
 
-static hb_status write_bytes(hb_writer *writer, size_t bytes, const void *data)
+static hb_status writer_write_bytes(hb_writer *writer, size_t bytes, const void *data)
 {
     HB_CHECK(writer->context, !writer->failed, HB_ERROR_FILE, "writing %s failed before",
              writer->path);
     writer->written += bytes;
-    if (bytes > BUFFER - writer->used) HB_TRY(flush(writer));
-    if (bytes >= BUFFER) return write_through(writer, data, bytes);
+    if (bytes > BUFFER - writer->used) HB_TRY(writer_flush(writer));
+    if (bytes >= BUFFER) return writer_write_through(writer, data, bytes);
     if (bytes > 0) memcpy(writer->buffer + writer->used, data, bytes);
     writer->used += bytes;
     return HB_OK;
@@ -301,7 +309,7 @@ hb_status hb_writer_write(hb_writer *writer, size_t bytes, const void *data)
         writer->written += bytes;
         return HB_OK;
     }
-    const hb_status status = write_bytes(writer, bytes, data);
+    const hb_status status = writer_write_bytes(writer, bytes, data);
     if (status == HB_OK || hb_context_ranks(context) == 1) return status;
     writer->kept = status;
     memcpy(writer->reason, context->message, sizeof writer->reason);
@@ -319,7 +327,7 @@ uint64_t hb_writer_measure(hb_writer *writer, int on)
 }
 
 /* The name of rank 0's temporary on all ranks. */
-static hb_status share_name(hb_writer *writer, char **name)
+static hb_status writer_agree_name(hb_writer *writer, char **name)
 {
     hb_context *context = writer->context;
     uint64_t length = writer->temporary ? strlen(writer->temporary) + 1 : 0;
@@ -333,8 +341,10 @@ static hb_status share_name(hb_writer *writer, char **name)
     return hb_context_agree(context, length, *name);
 }
 
-/* Where this rank's part begins: behind what rank 0 has written, and the parts of the ranks before. */
-static hb_status find_place(hb_writer *writer, uint64_t bytes, uint64_t *place, uint64_t *end)
+/* Where this rank's part begins: behind what rank 0 has written, and the parts of the ranks
+ * before. */
+static hb_status writer_find_place(hb_writer *writer, uint64_t bytes, uint64_t *place,
+                                   uint64_t *end)
 {
     hb_context *context = writer->context;
     const size_t ranks = (size_t)hb_context_ranks(context);
@@ -354,11 +364,11 @@ static hb_status find_place(hb_writer *writer, uint64_t bytes, uint64_t *place, 
     return status;
 }
 
-static hb_status open_part(hb_writer *writer, const char *name, uint64_t place)
+static hb_status writer_open_part(hb_writer *writer, const char *name, uint64_t place)
 {
     if (!hb_team_is_first(writer->context)) writer->descriptor = open(name, O_WRONLY | O_CLOEXEC);
     if (writer->descriptor < 0 || lseek(writer->descriptor, (off_t)place, SEEK_SET) < 0)
-        return fail_write(writer, "opening");
+        return writer_fail(writer, "opening");
     writer->silent = 0;
     writer->parted = 1;
     return HB_OK;
@@ -372,16 +382,16 @@ hb_status hb_writer_part(hb_writer *writer, uint64_t bytes)
     uint64_t place, end;
     if (hb_context_ranks(context) == 1) return HB_OK;
     const uint64_t expected = writer->expected;
-    hb_status status = share_name(writer, &name);
-    if (status == HB_OK) status = find_place(writer, bytes, &place, &end);
+    hb_status status = writer_agree_name(writer, &name);
+    if (status == HB_OK) status = writer_find_place(writer, bytes, &place, &end);
     if (status == HB_OK) {
         status = expected == 0 || end == expected
                      ? HB_OK
                      : hb_fail(context, HB_ERROR_ARGUMENT,
                                "%s: parts end at %llu bytes; its header promises %llu",
                                writer->path, (unsigned long long)end, (unsigned long long)expected);
-        if (status == HB_OK) status = writer->silent ? HB_OK : flush(writer);
-        if (status == HB_OK) status = open_part(writer, name, place);
+        if (status == HB_OK) status = writer->silent ? HB_OK : writer_flush(writer);
+        if (status == HB_OK) status = writer_open_part(writer, name, place);
         status = hb_context_settle(context, status);
         writer->expected = writer->written + bytes;
     }
@@ -416,8 +426,7 @@ hb_status hb_writer_printf(hb_writer *writer, const char *format, ...)
  * some network file systems) are left to the system. */
 static void synchronise_directory(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *name = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    char *name = directory_of(path);
     int descriptor = name ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (descriptor >= 0) {
         fsync(descriptor);
@@ -427,7 +436,7 @@ static void synchronise_directory(const char *path)
 }
 
 /* What this rank has written is on the disk. */
-static hb_status finish_bytes(hb_writer *writer)
+static hb_status writer_finish_bytes(hb_writer *writer)
 {
     hb_context *context = writer->context;
     if (writer->kept != HB_OK) return hb_fail(context, writer->kept, "%s", writer->reason);
@@ -437,23 +446,23 @@ static hb_status finish_bytes(hb_writer *writer)
              writer->path, (unsigned long long)writer->written,
              (unsigned long long)writer->expected);
     if (writer->silent) return HB_OK;
-    HB_TRY(flush(writer));
+    HB_TRY(writer_flush(writer));
     if (fsync(writer->descriptor) != 0 && (writer->temporary || writer->parted))
-        return fail_write(writer, "writing");
+        return writer_fail(writer, "writing");
     return HB_OK;
 }
 
-static hb_status finish(hb_writer *writer)
+static hb_status writer_finish(hb_writer *writer)
 {
-    hb_status status = finish_bytes(writer);
+    hb_status status = writer_finish_bytes(writer);
     if (writer->parted) status = hb_context_settle(writer->context, status);
     HB_TRY(status);
     if (!hb_team_is_first(writer->context)) return HB_OK;
     int descriptor = writer->descriptor;
     writer->descriptor = writer->temporary ? dup(descriptor) : -1; /* keeps the lock */
-    if (close(descriptor) != 0) return fail_write(writer, "closing");
+    if (close(descriptor) != 0) return writer_fail(writer, "closing");
     if (!writer->temporary) return HB_OK;
-    if (rename(writer->temporary, writer->target) != 0) return fail_write(writer, "renaming to");
+    if (rename(writer->temporary, writer->target) != 0) return writer_fail(writer, "renaming to");
     synchronise_directory(writer->target);
     return HB_OK;
 }
@@ -461,12 +470,12 @@ static hb_status finish(hb_writer *writer)
 hb_status hb_writer_commit(hb_writer *writer)
 {
     if (!writer) return HB_OK;
-    hb_status status = hb_context_settle(writer->context, finish(writer));
+    hb_status status = hb_context_settle(writer->context, writer_finish(writer));
     if (status != HB_OK) {
         hb_writer_abort(writer);
         return status;
     }
-    destroy(writer);
+    writer_destroy(writer);
     return HB_OK;
 }
 
@@ -474,7 +483,7 @@ void hb_writer_abort(hb_writer *writer)
 {
     if (!writer) return;
     if (writer->temporary) unlink(writer->temporary);
-    destroy(writer);
+    writer_destroy(writer);
 }
 
 hb_status hb_writer_close(hb_writer *writer, hb_status status)

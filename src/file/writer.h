@@ -1,4 +1,4 @@
-/* file/writer.h: what the formats of this room share with the writer. */
+/* file/writer.h: what the formats of this module share with the writer. */
 #ifndef HB_FILE_WRITER_H
 #define HB_FILE_WRITER_H
 
@@ -7,9 +7,13 @@
 
 hb_context *hb_writer_context(const hb_writer *writer);
 
-/* Announces that exactly `bytes` more bytes follow; commit refuses the file otherwise. HB_ERROR_FILE when
- * the file system has not so many. */
+/* Announces that exactly `bytes` more bytes follow; commit refuses the file otherwise.
+ * HB_ERROR_FILE when the file system has not so many. */
 hb_status hb_writer_expect(hb_writer *writer, uint64_t bytes);
+
+/* Writes text as one field of a .csv; quoted (RFC 4180) when it holds a comma, a quote or a line
+ * break. */
+hb_status hb_csv_text(hb_writer *writer, const char *text);
 
 /* Numbers have a decimal point in files, whatever the locale of the host program. Between the two
  * calls printf of this thread follows the C locale. */

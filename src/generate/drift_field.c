@@ -1,14 +1,14 @@
 /* The drift of the process in the steps backward.
  *
  *     F = -x (OU), 0 (VE), or what the user typed (HB_PROCESS_DRIFT), without t.
- * The steps of OU know their F in closed form; the probability flow and the steps of a typed drift ask
- * for it here. How fine the law of a typed drift is, S = detail, is the lesser of its mean variance and
- * of 1/|J|, |J|^4 = E |dF/dx|^4 over draws of the law at tau_max: F = -x/V has the law N(0, V) and
- * |J| = 1/V.
- * Backward, F = -x^3 pushes outward, and only the score holds it: where that of a network is not known, beyond
- * all paths of its training, a row flies apart (1 of 1000 of a rotating double well along the ODE). So a row that
- * leaves the range of the paths is put back on its border, and within a step both fields go on beyond it as they
- * are there.
+ * The steps of OU know their F in closed form; the probability flow and the steps of a typed drift
+ * ask for it here. How fine the distribution of a typed drift is, S = detail, is the lesser of its
+ * mean variance and of 1/|J|, |J|^4 = E |dF/dx|^4 over draws of the distribution at tau_max: F =
+ * -x/V has the distribution N(0, V) and |J| = 1/V.
+ * Backward, F = -x^3 pushes outward, and only the score holds it: where that of a network is not
+ * known, beyond all paths of its training, a row flies apart (1 of 1000 of a rotating double well
+ * along the ODE). So a row that leaves the range of the paths is put back on its border, and within
+ * a step both fields go on beyond it as they are there.
  * A number to reproduce: F = -4x at large tau: S = 1/4, and a Langevin step of the size of noise of
  * variance 2 tau/(1 + 2 tau/S) = 0.24 at tau = 3. */
 #include "base/linear_algebra.h"
@@ -25,7 +25,7 @@ int hb_reverse_leans(const hb_reverse *run)
 }
 
 /* from (n, dim) into to (n, dim), which may be the same. */
-static void clamp(const hb_reverse *run, size_t n, double tau, const double *from, double *to)
+static void drift_clamp(const hb_reverse *run, size_t n, double tau, const double *from, double *to)
 {
     const size_t d = run->dim;
     run->range(run->user, tau, run->low, run->high);
@@ -36,13 +36,13 @@ static void clamp(const hb_reverse *run, size_t n, double tau, const double *fro
 const double *hb_reverse_inside(const hb_reverse *run, size_t n, const double *x, double tau)
 {
     if (!run->range) return x;
-    clamp(run, n, tau, x, run->inside);
+    drift_clamp(run, n, tau, x, run->inside);
     return run->inside;
 }
 
 void hb_reverse_keep(const hb_reverse *run, size_t n, double tau, double *x)
 {
-    if (run->range) clamp(run, n, tau, x, x);
+    if (run->range) drift_clamp(run, n, tau, x, x);
 }
 
 hb_status hb_reverse_drift(const hb_reverse *run, size_t n, const double *x, double tau, double *F,
@@ -75,7 +75,7 @@ double hb_reverse_fineness(const hb_generate_settings *settings, hb_level level)
 
 /* ---- checks ---- */
 
-static hb_status check_ends(hb_context *context, const hb_generate_settings *s, int dim)
+static hb_status drift_check_ends(hb_context *context, const hb_generate_settings *s, int dim)
 {
     HB_CHECK(context, !s->ends == !s->n_ends, HB_ERROR_ARGUMENT, "n_ends is %llu, but ends is %s",
              (unsigned long long)s->n_ends, s->ends ? "given" : "NULL");
@@ -89,7 +89,7 @@ static hb_status check_ends(hb_context *context, const hb_generate_settings *s, 
 hb_status hb_generate_check_drift(hb_context *context, const hb_generate_settings *s, int dim)
 {
     const int drift = s->process == HB_PROCESS_DRIFT;
-    HB_TRY(check_ends(context, s, dim));
+    HB_TRY(drift_check_ends(context, s, dim));
     HB_CHECK(context, drift || !s->drift, HB_ERROR_ARGUMENT,
              "there is a drift, but the process is not HB_PROCESS_DRIFT (%d)", HB_PROCESS_DRIFT);
     if (!drift) return HB_OK;
@@ -106,8 +106,8 @@ hb_status hb_generate_check_drift(hb_context *context, const hb_generate_setting
 
 /* ---- detail ---- */
 
-static hb_status detail_of_draws(const hb_reverse *run, const double *x, double *jacobian,
-                                 double *detail)
+static hb_status drift_detail(const hb_reverse *run, const double *x, double *jacobian,
+                              double *detail)
 {
     const size_t d = run->dim;
     double fourth = 0, variance = 0;
@@ -137,7 +137,7 @@ hb_status hb_reverse_find_detail(const hb_reverse *run, const hb_prior *prior, d
     hb_status status = HB_OK;
     for (size_t i = 0; s->ends && i < DRAWS * d; i++) x[i] = s->ends[i % (s->n_ends * d)];
     if (!s->ends) status = hb_prior_draw(prior, run->quiet, DETAIL_SEED, 0, DRAWS, x);
-    if (status == HB_OK) status = detail_of_draws(run, x, jacobian, detail);
+    if (status == HB_OK) status = drift_detail(run, x, jacobian, detail);
     hb_workspace_destroy(&work);
     return status;
 }

@@ -1,13 +1,13 @@
 /* The constant of a model's density at tau_max: ln Z, Z the integral of e^v.
  *
- * Training fixes the energy v up to a constant only. The likelihood of a drift's model ends with v at
- * tau_max (that of ou and ve with a Gaussian), so it needs Z.
- * One or two dimensions: the trapezoidal rule on a box around the draws that the model keeps, which is
- * of every order for a smooth density that fades before the border. Its change when every second
+ * Training fixes the energy v up to a constant only. The likelihood of a drift's model ends with v
+ * at tau_max (that of ou and ve with a Gaussian), so it needs Z.
+ * One or two dimensions: the trapezoidal rule on a box around the draws that the model keeps, which
+ * is of every order for a smooth density that fades before the border. Its change when every second
  * point is left out is given as the error.
- * More: annealed importance sampling (R. M. Neal, Statistics and Computing 11, 2001). From draws of a
- * Gaussian q with the draws' moments, WIDER in variance, along q^(1-b) e^(b v), b = (k/LEVELS)^2, with one
- * Langevin step, accepted by Metropolis' rule, after each change of b:
+ * More: annealed importance sampling (R. M. Neal, Statistics and Computing 11, 2001). From draws of
+ * a Gaussian q with the draws' moments, WIDER in variance, along q^(1-b) e^(b v), b = (k/LEVELS)^2,
+ * with one Langevin step, accepted by Metropolis' rule, after each change of b:
  *     Z = E exp( sum_k (b_k - b_{k-1}) (v - ln q)(x_{k-1}) ),
  * whatever the steps do; its standard error is that of the mean over CHAINS draws.
  * A number to reproduce: a network that gives 0 has v = ln N(m, V), ln Z = 0. */
@@ -31,7 +31,7 @@ typedef struct normaliser {
     double *low, *high;        // (dim): their range
     double *tau;               // (CHAINS): tau_max
     hb_prior gaussian;
-    double share;       /* b */
+    double power;       /* b */
     double *difference; // (CHAINS): v - ln q where the target was asked last
     double *at;         // (CHAINS, dim)
     hb_workspace work;
@@ -39,7 +39,7 @@ typedef struct normaliser {
 
 /* ---- moments of the draws ---- */
 
-static void take_moments(normaliser *z)
+static void normaliser_moments(normaliser *z)
 {
     const size_t d = z->dim, n = z->model->flow.n_ends;
     const float *ends = z->model->flow.ends;
@@ -62,7 +62,7 @@ static void take_moments(normaliser *z)
 /* ---- a lattice ---- */
 
 /* Points of an axis, an odd number. */
-static size_t axis_points(const normaliser *z, size_t j, double *first, double *step)
+static size_t normaliser_axis_points(const normaliser *z, size_t j, double *first, double *step)
 {
     const double deviation = sqrt(z->covariance[j * z->dim + j]);
     const double low = fmin(z->mean[j] - REACH * deviation, z->low[j] - MARGIN * deviation);
@@ -82,7 +82,7 @@ typedef struct lattice_sum {
     double top, all, coarse;
 } lattice_sum;
 
-static void add_point(lattice_sum *sum, double v, int coarse)
+static void lattice_add_point(lattice_sum *sum, double v, int coarse)
 {
     if (v > sum->top) {
         const double fade = exp(sum->top - v);
@@ -95,19 +95,19 @@ static void add_point(lattice_sum *sum, double v, int coarse)
     if (coarse) sum->coarse += term;
 }
 
-static hb_status add_points(normaliser *z, size_t count, const int *coarse, double *v,
-                            lattice_sum *sum)
+static hb_status lattice_add_points(normaliser *z, size_t count, const int *coarse, double *v,
+                                    lattice_sum *sum)
 {
     HB_TRY(hb_model_log_density_of_z(z->context, z->model, count, z->at, z->tau, NULL, v, NULL));
-    for (size_t i = 0; i < count; i++) add_point(sum, v[i], coarse[i]);
+    for (size_t i = 0; i < count; i++) lattice_add_point(sum, v[i], coarse[i]);
     return HB_OK;
 }
 
-static hb_status by_lattice(normaliser *z, double *log_normaliser, double *error)
+static hb_status normaliser_by_lattice(normaliser *z, double *log_normaliser, double *error)
 {
     double first[2] = {0}, step[2] = {0};
-    const size_t d = z->dim, n0 = axis_points(z, 0, first, step);
-    const size_t n1 = d == 2 ? axis_points(z, 1, first + 1, step + 1) : 1;
+    const size_t d = z->dim, n0 = normaliser_axis_points(z, 0, first, step);
+    const size_t n1 = d == 2 ? normaliser_axis_points(z, 1, first + 1, step + 1) : 1;
     lattice_sum sum = {.top = -INFINITY};
     int coarse[CHAINS];
     size_t filled = 0;
@@ -117,7 +117,7 @@ static hb_status by_lattice(normaliser *z, double *log_normaliser, double *error
         if (d == 2) z->at[filled * d + 1] = first[1] + step[1] * (double)i1;
         coarse[filled++] = i0 % 2 == 0 && i1 % 2 == 0;
         if (filled < CHAINS && k + 1 < n0 * n1) continue;
-        HB_TRY(add_points(z, filled, coarse, z->difference, &sum));
+        HB_TRY(lattice_add_points(z, filled, coarse, z->difference, &sum));
         filled = 0;
     }
     const double cell = log(step[0] * (d == 2 ? step[1] : 1));
@@ -128,8 +128,8 @@ static hb_status by_lattice(normaliser *z, double *log_normaliser, double *error
 
 /* ---- annealed importance sampling ---- */
 
-static hb_status annealed_target(void *user, size_t n, const double *x, double *value,
-                                 double *gradient)
+static hb_status normaliser_target(void *user, size_t n, const double *x, double *value,
+                                   double *gradient)
 {
     normaliser *z = user;
     const size_t size = n * z->dim;
@@ -141,30 +141,30 @@ static hb_status annealed_target(void *user, size_t n, const double *x, double *
                                      gradient));
     for (size_t i = 0; i < n; i++) {
         z->difference[i] -= value[i];
-        value[i] += z->share * z->difference[i];
+        value[i] += z->power * z->difference[i];
     }
     for (size_t k = 0; k < size; k++)
-        gradient[k] = (1 - z->share) * z->at[k] + z->share * gradient[k];
+        gradient[k] = (1 - z->power) * z->at[k] + z->power * gradient[k];
     return HB_OK;
 }
 
 /* Sums of the logarithms of the weights of all chains into weight(CHAINS). */
-static hb_status anneal(normaliser *z, hb_metropolis *m, double *weight)
+static hb_status normaliser_anneal(normaliser *z, hb_metropolis *m, double *weight)
 {
     double before = 0;
     memset(weight, 0, CHAINS * sizeof *weight);
     HB_TRY(hb_prior_draw(&z->gaussian, z->context, z->seed, 0, CHAINS, m->x));
-    for (int k = 1; k <= LEVELS; k++, before = z->share) {
-        z->share = (double)(k * k) / (LEVELS * LEVELS);
-        HB_TRY(hb_metropolis_begin(m));
-        for (size_t i = 0; i < CHAINS; i++) weight[i] += (z->share - before) * z->difference[i];
+    for (int k = 1; k <= LEVELS; k++, before = z->power) {
+        z->power = (double)(k * k) / (LEVELS * LEVELS);
+        HB_TRY(m->target(z, CHAINS, m->x, m->value, m->gradient));
+        for (size_t i = 0; i < CHAINS; i++) weight[i] += (z->power - before) * z->difference[i];
         HB_TRY(hb_metropolis_move(m, HB_STREAM_GENERATE | (uint64_t)(USE + 2 * k)));
     }
     return HB_OK;
 }
 
-static hb_status take_mean(const normaliser *z, const double *weight, double *log_normaliser,
-                           double *error)
+static hb_status normaliser_mean(const normaliser *z, const double *weight, double *log_normaliser,
+                                 double *error)
 {
     double top = -INFINITY, sum = 0, squares = 0;
     for (size_t i = 0; i < CHAINS; i++) top = fmax(top, weight[i]);
@@ -182,12 +182,12 @@ static hb_status take_mean(const normaliser *z, const double *weight, double *lo
     return HB_OK;
 }
 
-static hb_status by_annealing(normaliser *z, double *log_normaliser, double *error)
+static hb_status normaliser_by_annealing(normaliser *z, double *log_normaliser, double *error)
 {
     const size_t d = z->dim;
     hb_generate_settings s;
     hb_metropolis m = {.context = z->context,
-                       .target = annealed_target,
+                       .target = normaliser_target,
                        .user = z,
                        .adjusted = 1,
                        .n = CHAINS,
@@ -204,25 +204,26 @@ static hb_status by_annealing(normaliser *z, double *log_normaliser, double *err
     HB_TRY(HB_WORKSPACE(z->context, &work, HB_ARRAY(weight, CHAINS), HB_ARRAY(m.x, CHAINS * d)));
     hb_status status = hb_prior_create(z->context, &s, (int)d, &z->gaussian);
     if (status == HB_OK) status = hb_metropolis_create(&m);
-    if (status == HB_OK) status = anneal(z, &m, weight);
-    if (status == HB_OK) status = take_mean(z, weight, log_normaliser, error);
-    hb_metropolis_destroy(&m);
-    hb_prior_destroy(&z->gaussian);
+    if (status == HB_OK) status = normaliser_anneal(z, &m, weight);
+    if (status == HB_OK) status = normaliser_mean(z, weight, log_normaliser, error);
+    hb_workspace_destroy(&m.work);
+    hb_workspace_destroy(&z->gaussian.work);
     hb_workspace_destroy(&work);
     return status;
 }
 
 /* ---- */
 
-static hb_status find(normaliser *z, double *log_normaliser, double *error)
+static hb_status normaliser_find(normaliser *z, double *log_normaliser, double *error)
 {
     const size_t d = z->dim;
     HB_TRY(HB_WORKSPACE(z->context, &z->work, HB_ARRAY(z->mean, d), HB_ARRAY(z->covariance, d * d),
                         HB_ARRAY(z->low, d), HB_ARRAY(z->high, d), HB_ARRAY(z->tau, CHAINS),
                         HB_ARRAY(z->difference, CHAINS), HB_ARRAY(z->at, CHAINS * d)));
     for (size_t i = 0; i < CHAINS; i++) z->tau[i] = z->model->info.tau_max;
-    take_moments(z);
-    return d <= 2 ? by_lattice(z, log_normaliser, error) : by_annealing(z, log_normaliser, error);
+    normaliser_moments(z);
+    return d <= 2 ? normaliser_by_lattice(z, log_normaliser, error)
+                  : normaliser_by_annealing(z, log_normaliser, error);
 }
 
 hb_status hb_model_log_normaliser(hb_context *context, const hb_model *model, uint64_t seed,
@@ -241,7 +242,7 @@ hb_status hb_model_log_normaliser(hb_context *context, const hb_model *model, ui
     hb_context quiet = hb_context_child(context, 0);
     normaliser z = {
         .context = &quiet, .model = model, .dim = (size_t)model->info.dim, .seed = seed};
-    const hb_status status = find(&z, log_normaliser, error);
+    const hb_status status = normaliser_find(&z, log_normaliser, error);
     hb_workspace_destroy(&z.work);
     return hb_context_adopt(context, &quiet, status);
 }

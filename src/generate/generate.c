@@ -1,10 +1,10 @@
-/* Samples from a score: draws of the law at tau_max, carried back to tau_min, and the noise taken
- * away.
+/* Samples from a score: draws of the distribution at tau_max, carried back to tau_min, and the
+ * noise taken away.
  *
  * Batches of rows go one after the other; inside a batch the score is asked once per step for all
  * rows, from the calling thread, so that the callback may use all threads itself: a network does.
- * In a team every rank has rows of its own. Row i has the normals i dim .. of one stream per step and use, so the way that rows are cut into
- * batches or calls does not show.
+ * In a team every rank has rows of its own. Row i has the normals i dim .. of one stream per step
+ * and use, so the way that rows are cut into batches or calls does not show.
  * Taking the noise away, at level (a, b): (x + b s)/a is E[x_0 | x] (Tweedie). Half of it, (x + b
  * s/2)/a, is Euler's step of the ODE in sigma^2 to 0. Data N(0, c) at y = x/a, sigma: the variance
  * c + sigma^2 becomes c^2/(c + sigma^2) by the mean, c + (sigma^2/2)^2/(c + sigma^2) by the half
@@ -24,7 +24,7 @@ static const double LARGEST_TAU_VE = 1e8, SMALLEST_TAU = 1e-12;
 
 /* ---- checks ---- */
 
-static hb_status check_process(hb_context *context, const hb_generate_settings *s)
+static hb_status generate_check_process(hb_context *context, const hb_generate_settings *s)
 {
     const double largest = s->process == HB_PROCESS_OU ? LARGEST_TAU_OU : LARGEST_TAU_VE;
     HB_CHECK(context, s->tau_min >= SMALLEST_TAU && s->tau_min < s->tau_max, HB_ERROR_ARGUMENT,
@@ -49,7 +49,7 @@ hb_status hb_generate_resolve(hb_context *context, const hb_generate_settings *s
     HB_CHECK(context, out->low < out->high, HB_ERROR_ARGUMENT,
              "low is %g and high is %g; low must be below high", out->low, out->high);
     if (out->process != HB_PROCESS_DRIFT) out->detail = INFINITY;
-    HB_TRY(check_process(context, out));
+    HB_TRY(generate_check_process(context, out));
     return hb_generate_check_drift(context, out, dim);
 }
 
@@ -64,8 +64,8 @@ hb_status hb_generate_check_range(hb_context *context, int dim, uint64_t first, 
 /* ---- what the samplers call ---- */
 
 /* The callback may work with the same context; its own progress would mix with that of the run. */
-static int call(const hb_reverse *run, size_t n, const double *x, double tau, double *score,
-                double *divergence)
+static int generate_call(const hb_reverse *run, size_t n, const double *x, double tau,
+                         double *score, double *divergence)
 {
     run->context->message[0] = '\0';
     run->context->muted++;
@@ -76,8 +76,8 @@ static int call(const hb_reverse *run, size_t n, const double *x, double tau, do
 }
 
 /* Posterior means D outside the range of the data go to its border, and the score with them. */
-static void keep_in_range(const hb_reverse *run, size_t n, const double *x, double tau,
-                          double *score)
+static void generate_keep_in_range(const hb_reverse *run, size_t n, const double *x, double tau,
+                                   double *score)
 {
     const hb_generate_settings *s = run->settings;
     const hb_level level = hb_level_at((hb_process)s->process, tau);
@@ -96,7 +96,7 @@ hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, doubl
                          double *score, double *divergence)
 {
     const size_t d = run->dim;
-    if (call(run, n, hb_reverse_inside(run, n, x, tau), tau, score, divergence)) {
+    if (generate_call(run, n, hb_reverse_inside(run, n, x, tau), tau, score, divergence)) {
         char why[sizeof run->context->message];
         memcpy(why, run->context->message, sizeof why);
         return hb_fail(run->context, HB_ERROR_CALLBACK,
@@ -109,7 +109,7 @@ hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, doubl
                  "component %zu of the score is %g at a point with x%zu = %g, tau = %g", i % d + 1,
                  score[i], i % d + 1, x[i], tau);
     if (!run->divergence && (isfinite(run->settings->low) || isfinite(run->settings->high)))
-        keep_in_range(run, n, x, tau, score);
+        generate_keep_in_range(run, n, x, tau, score);
     const size_t sums = run->divergence && divergence ? run->sums : 0;
     for (size_t i = 0; i < n * sums; i++)
         HB_CHECK(run->context, isfinite(divergence[i]), HB_ERROR_NUMERICAL,
@@ -126,9 +126,9 @@ hb_status hb_reverse_progress(const hb_reverse *run, double share)
 
 /* ---- batches ---- */
 
-/* Under a drift of the user these are the steps from tau_min to 0 of the SDE, without its noise, and of
- * the ODE. */
-static hb_status denoise(const hb_reverse *run, size_t rows, double *x, double *score)
+/* Under a drift of the user these are the steps from tau_min to 0 of the SDE, without its noise,
+ * and of the ODE. */
+static hb_status generate_denoise(const hb_reverse *run, size_t rows, double *x, double *score)
 {
     const hb_generate_settings *s = run->settings;
     if (s->denoise == HB_DENOISE_NONE) return HB_OK;
@@ -140,8 +140,8 @@ static hb_status denoise(const hb_reverse *run, size_t rows, double *x, double *
     return hb_affine_step(run, &step, 0, rows, score, x);
 }
 
-static hb_status carry(hb_reverse *run, const hb_prior *prior, uint64_t first, size_t rows,
-                       double *x, double *score)
+static hb_status generate_carry(hb_reverse *run, const hb_prior *prior, uint64_t first, size_t rows,
+                                double *x, double *score)
 {
     const hb_generate_settings *s = run->settings;
     const hb_process process = (hb_process)s->process;
@@ -154,11 +154,11 @@ static hb_status carry(hb_reverse *run, const hb_prior *prior, uint64_t first, s
                                  hb_level_at(process, s->tau_min), rows, x, NULL, NULL));
     }
     hb_reverse_keep(run, rows, s->tau_min, x);
-    return denoise(run, rows, x, score);
+    return generate_denoise(run, rows, x, score);
 }
 
-static hb_status carry_batches(hb_reverse *run, const hb_prior *prior, size_t batch, uint64_t first,
-                               double *x, double *score)
+static hb_status generate_carry_batches(hb_reverse *run, const hb_prior *prior, size_t batch,
+                                        uint64_t first, double *x, double *score)
 {
     size_t last;
     hb_team_share(run->context, run->n, &run->start, &last);
@@ -167,34 +167,35 @@ static hb_status carry_batches(hb_reverse *run, const hb_prior *prior, size_t ba
         run->done = run->start;
         run->wanted = left < batch ? left : batch;
         run->row_labels = run->labels ? run->labels + run->start : NULL;
-        HB_TRY(
-            carry(run, prior, first + run->start, run->wanted, x + run->start * run->dim, score));
+        HB_TRY(generate_carry(run, prior, first + run->start, run->wanted,
+                              x + run->start * run->dim, score));
         HB_TRY(hb_reverse_progress(run, 1));
     }
     return HB_OK;
 }
 
-static size_t batch_rows(const hb_reverse *run)
+static size_t generate_batch_rows(const hb_reverse *run)
 {
     const size_t most = run->settings->solver == HB_SOLVER_ODE ? hb_flow_rows(run) : HB_CALL_ROWS;
     const size_t fits = CALL_DOUBLES / run->dim + 1, rows = fits < most ? fits : most;
     return run->n < rows ? run->n : rows;
 }
 
-static hb_status carry_all(hb_reverse *run, const hb_prior *prior, uint64_t first, double *x)
+static hb_status generate_carry_all(hb_reverse *run, const hb_prior *prior, uint64_t first,
+                                    double *x)
 {
-    const size_t batch = batch_rows(run);
+    const size_t batch = generate_batch_rows(run);
     void *score; // (batch, dim), and as much for a drift
     HB_TRY(hb_allocate(run->context, (1 + (size_t)hb_reverse_leans(run)) * batch * run->dim,
                        sizeof *x, &score));
-    const hb_status status = carry_batches(run, prior, batch, first, x, score);
+    const hb_status status = generate_carry_batches(run, prior, batch, first, x, score);
     hb_release(run->context, score);
     const hb_left rows = {x, run->dim * sizeof *x, 0};
     return hb_team_gather(run->context, status, run->n, 1, &rows);
 }
 
 /* A drift turns over in tau = detail: longer steps would fly apart. */
-static hb_status find_steps(const hb_reverse *run, const hb_prior *prior, double *detail)
+static hb_status generate_check_steps(const hb_reverse *run, const hb_prior *prior, double *detail)
 {
     const hb_generate_settings *s = run->settings;
     if (!hb_reverse_leans(run)) return HB_OK;
@@ -206,8 +207,7 @@ static hb_status find_steps(const hb_reverse *run, const hb_prior *prior, double
     const double least = ceil(hb_levels_length(s));
     HB_CHECK(run->context, s->solver == HB_SOLVER_ODE || s->n_steps >= least, HB_ERROR_ARGUMENT,
              "n_steps is %d; this drift changes its distribution within tau = %.3g, and from tau = "
-             "%g to %g "
-             "needs at least %.0f steps",
+             "%g to %g needs at least %.0f steps",
              s->n_steps, s->detail, s->tau_max, s->tau_min, least);
     return HB_OK;
 }
@@ -222,9 +222,9 @@ hb_status hb_reverse_generate(hb_reverse *run, uint64_t first, double *x)
     run->what = "generating";
     hb_prior prior = {0};
     hb_status status = hb_prior_create(run->context, &own, (int)run->dim, &prior);
-    if (status == HB_OK) status = find_steps(run, &prior, &own.detail);
-    if (status == HB_OK) status = carry_all(run, &prior, first, x);
-    hb_prior_destroy(&prior);
+    if (status == HB_OK) status = generate_check_steps(run, &prior, &own.detail);
+    if (status == HB_OK) status = generate_carry_all(run, &prior, first, x);
+    hb_workspace_destroy(&prior.work);
     run->settings = given;
     return hb_context_adopt(run->context, &quiet, status);
 }

@@ -1,5 +1,6 @@
-/* The settings of a generation, once: names, defaults, ranges and meaning of all fields of hb_generate_settings, in their
- * order. Checks, the options of `heatball generate` and the keywords of Python follow from these rows. */
+/* The settings of a generation, once: names, defaults, ranges and meaning of all fields of
+ * hb_generate_settings, in their order. Checks, the options of `heatball generate` and the keywords
+ * of Python follow from these rows. */
 #define SETTINGS hb_generate_settings
 #include "base/setting_rows.h"
 #include "generate/reverse.h"

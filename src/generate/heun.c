@@ -22,7 +22,8 @@ typedef struct heun {
 } heun;
 
 /* out = a' (x/a + k (w_0 g + w_1 g~)), k = sigma - sigma'. */
-static void advance(const heun *h, hb_level from, hb_level to, double w0, double w1, double *out)
+static void heun_advance(const heun *h, hb_level from, hb_level to, double w0, double w1,
+                         double *out)
 {
     const double k = from.sigma - to.sigma, g = k * w0 * sqrt(from.b),
                  g_ahead = k * w1 * sqrt(to.b);
@@ -33,22 +34,22 @@ static void advance(const heun *h, hb_level from, hb_level to, double w0, double
     }
 }
 
-static hb_status ask(const heun *h, const double *x, double tau, double *score)
+static hb_status heun_ask(const heun *h, const double *x, double tau, double *score)
 {
     HB_TRY(hb_reverse_ask(h->run, h->rows, x, tau, score, NULL));
     return hb_reverse_lean(h->run, h->rows, x, tau, 1, h->drift, score);
 }
 
-static hb_status take_steps(const heun *h, const hb_level *levels)
+static hb_status heun_take_steps(const heun *h, const hb_level *levels)
 {
     const int n = h->run->settings->n_steps;
     for (int i = 0; i < n; i++) {
         const hb_level from = levels[i], to = levels[i + 1];
         hb_reverse_keep(h->run, h->rows, from.tau, h->x);
-        HB_TRY(ask(h, h->x, from.tau, h->score));
-        advance(h, from, to, 1, 0, h->ahead);
-        HB_TRY(ask(h, h->ahead, to.tau, h->score_ahead));
-        advance(h, from, to, 0.5, 0.5, h->x);
+        HB_TRY(heun_ask(h, h->x, from.tau, h->score));
+        heun_advance(h, from, to, 1, 0, h->ahead);
+        HB_TRY(heun_ask(h, h->ahead, to.tau, h->score_ahead));
+        heun_advance(h, from, to, 0.5, 0.5, h->x);
         HB_TRY(hb_reverse_progress(h->run, (i + 1.0) / n));
     }
     return HB_OK;
@@ -64,7 +65,7 @@ hb_status hb_reverse_heun(const hb_reverse *run, size_t rows, double *x)
                         HB_ARRAY(h.score_ahead, size),
                         HB_ARRAY_IF(hb_reverse_leans(run), h.drift, size)));
     hb_levels_edm(run->settings, levels);
-    const hb_status status = take_steps(&h, levels);
+    const hb_status status = heun_take_steps(&h, levels);
     hb_workspace_destroy(&h.work);
     return status;
 }

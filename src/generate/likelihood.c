@@ -5,16 +5,19 @@
  * the integral forward from ln sigma_min to ln sigma_max on the path through x. (R. T. Q. Chen
  * et al., NeurIPS 2018; Song et al., ICLR 2021, D.2.)
  * The error of a row has three parts, of which the last two are added up as its bound:
- *     probes   the standard error of the mean over P sets of probes, whose integrals are kept apart, times Student's
- *              97.5 % quantile over the normal one, so that 1.96 errors are 95 % for small P too; infinite for P = 1
+ *     probes   the standard error of the mean over P sets of probes, whose integrals are kept
+ *              apart, times Student's 97.5 % quantile over the normal one, so that 1.96 errors are
+ *              95 % for small P too; infinite for P = 1
  *     flow     what steps and differences leave (probability_flow.c)
- *     start    the Gaussian p_prior, given by the moments of the data or fitted to the score (prior_fit.c), is not the law at
- *              tau_max. With g the logarithm of their ratio, s - grad ln p_prior
- *              = grad g; by Poincare's inequality g varies by |grad g| times the deviation of the prior, with the larger of
- *              |grad g| at the end of the path and its root mean square over DRAWS draws of the prior; a path that ends k
- *              times farther out than is typical counts k times
- * Where the tolerance is left open, steps need not be better than the start, nor than AIM (probability_flow.c).
- * A number to reproduce: data N(0, 1) under OU stays N(0, 1): -2.9189385332046727 at x = 2. */
+ *     start    the Gaussian p_prior, given by the moments of the data or fitted to the score
+ *              (prior_fit.c), is not the distribution at tau_max. With g the logarithm of their
+ *              ratio, s - grad ln p_prior = grad g; by Poincare's inequality g varies by |grad g|
+ *              times the deviation of the prior, with the larger of |grad g| at the end of the path
+ *              and its root mean square over DRAWS draws of the prior; a path that ends k times
+ *              farther out than is typical counts k times
+ * Where the tolerance is left open, steps need not be better than the start, nor than AIM
+ * (probability_flow.c). A number to reproduce: data N(0, 1) under OU stays N(0, 1):
+ * -2.9189385332046727 at x = 2. */
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
 #include "generate/reverse.h"
@@ -39,8 +42,9 @@ typedef struct carrier {
     hb_workspace work;
 } carrier;
 
-/* Student's 97.5 % quantile over the normal one; above two degrees by R. A. Fisher and E. A. Cornish, 1960. */
-static double student(size_t degrees)
+/* Student's 97.5 % quantile over the normal one; above two degrees by R. A. Fisher and E. A.
+ * Cornish, 1960. */
+static double likelihood_student(size_t degrees)
 {
     const double n = (double)degrees, z = NORMAL, z2 = z * z;
     if (degrees == 1) return 12.706204736432095 / z;
@@ -51,7 +55,7 @@ static double student(size_t degrees)
 }
 
 /* The mean of the integrals of a row, and its standard error. */
-static double mean_of_sums(const hb_reverse *run, const double *sum, double *error)
+static double likelihood_mean(const hb_reverse *run, const double *sum, double *error)
 {
     const size_t n = run->sums;
     double mean = 0, squares = 0;
@@ -59,11 +63,12 @@ static double mean_of_sums(const hb_reverse *run, const double *sum, double *err
     for (size_t m = 0; m < n; m++) squares += (sum[m] - mean) * (sum[m] - mean);
     *error = 0;
     if (run->by_probes)
-        *error = n < 2 ? INFINITY : student(n - 1) * sqrt(squares / ((double)n * ((double)n - 1)));
+        *error = n < 2 ? INFINITY
+                       : likelihood_student(n - 1) * sqrt(squares / ((double)n * ((double)n - 1)));
     return mean;
 }
 
-static double widest(const hb_prior *prior)
+static double likelihood_widest(const hb_prior *prior)
 {
     const size_t d = prior->dim;
     const double *L = prior->cholesky;
@@ -72,55 +77,51 @@ static double widest(const hb_prior *prior)
     return sqrt(most);
 }
 
-/* |grad g|^2 of the rows into square, times the square of their distance where that is above a typical one; x is what
- * hb_prior_add_log_density leaves, in deviations of the prior. */
-static hb_status squares_of_slope(carrier *c, size_t rows, double *square)
+/* |grad g|^2 of the rows into square, times the square of their distance where that is above a
+ * typical one; x is what hb_prior_add_log_density leaves, in deviations of the prior. */
+static hb_status likelihood_slopes(carrier *c, size_t rows, double *square)
 {
     const size_t d = c->run->dim;
     for (size_t i = 0; i < rows; i++)
         square[i] = fmax(1, hb_dot(d, c->x + i * d, c->x + i * d) / (double)d);
     HB_TRY(hb_prior_gradient(c->prior, rows, c->x));
-    for (size_t i = 0; i < rows; i++) {
-        double sum = 0;
-        for (size_t e = i * d; e < (i + 1) * d; e++)
-            sum += (c->score[e] - c->x[e]) * (c->score[e] - c->x[e]);
-        square[i] *= sum;
-    }
+    for (size_t i = 0; i < rows; i++) square[i] *= hb_distance2(d, c->score + i * d, c->x + i * d);
     return HB_OK;
 }
 
 /* The score at the ends of the paths, or at draws of the prior. */
-static hb_status ask_end(carrier *c, size_t rows)
+static hb_status likelihood_ask_end(carrier *c, size_t rows)
 {
     return hb_reverse_ask(c->run, rows, c->x, c->run->settings->tau_max, c->score, c->sum);
 }
 
-static hb_status measure_slope(carrier *c)
+static hb_status likelihood_measure_slope(carrier *c)
 {
     double unused[DRAWS] = {0}, square[DRAWS];
     c->run->row_labels = NULL;
     HB_TRY(hb_prior_draw(c->prior, c->run->quiet, DRAWS_SEED, 0, DRAWS, c->x));
-    HB_TRY(ask_end(c, DRAWS));
+    HB_TRY(likelihood_ask_end(c, DRAWS));
     HB_TRY(hb_prior_add_log_density(c->prior, DRAWS, c->x, unused));
-    HB_TRY(squares_of_slope(c, DRAWS, square));
+    HB_TRY(likelihood_slopes(c, DRAWS, square));
     for (size_t i = 0; i < DRAWS; i++) c->slope += square[i] / DRAWS;
     c->slope = sqrt(c->slope);
     return HB_OK;
 }
 
-/* Adds the logarithm of the law at tau_max to out, and what it may be off by to bound, unless NULL. */
-static hb_status add_start(carrier *c, size_t rows, double *out, double *bound)
+/* Adds the logarithm of the distribution at tau_max to out, and what it may be off by to bound,
+ * unless NULL. */
+static hb_status likelihood_add_start(carrier *c, size_t rows, double *out, double *bound)
 {
     const int checked = bound && !c->run->settings->end_density;
-    if (checked) HB_TRY(ask_end(c, rows));
+    if (checked) HB_TRY(likelihood_ask_end(c, rows));
     HB_TRY(hb_ends_add_log_density(c->run, c->prior, rows, c->x, out));
     if (!checked) return HB_OK;
-    HB_TRY(squares_of_slope(c, rows, c->square));
+    HB_TRY(likelihood_slopes(c, rows, c->square));
     for (size_t i = 0; i < rows; i++) bound[i] += fmax(sqrt(c->square[i]), c->slope) * c->deviation;
     return HB_OK;
 }
 
-static hb_status carry_block(carrier *c, size_t rows, double *out, double *error)
+static hb_status likelihood_carry_block(carrier *c, size_t rows, double *out, double *error)
 {
     hb_reverse *run = c->run;
     const hb_process process = (hb_process)run->settings->process;
@@ -130,16 +131,17 @@ static hb_status carry_block(carrier *c, size_t rows, double *out, double *error
                              bound));
     for (size_t i = 0; i < rows; i++) {
         double of_probes;
-        out[i] = mean_of_sums(run, c->sum + i * run->sums, &of_probes);
+        out[i] = likelihood_mean(run, c->sum + i * run->sums, &of_probes);
         if (error) error[2 * i] = of_probes;
     }
-    HB_TRY(add_start(c, rows, out, bound));
+    HB_TRY(likelihood_add_start(c, rows, out, bound));
     for (size_t i = 0; error && i < rows; i++)
         error[2 * i + 1] = bound[i] + ROUNDING * (1 + fabs(out[i]));
     return HB_OK;
 }
 
-static hb_status carry_blocks(carrier *c, size_t most, const double *x, double *out, double *error)
+static hb_status likelihood_carry_blocks(carrier *c, size_t most, const double *x, double *out,
+                                         double *error)
 {
     hb_reverse *run = c->run;
     size_t start, last;
@@ -150,13 +152,13 @@ static hb_status carry_blocks(carrier *c, size_t most, const double *x, double *
         run->wanted = rows;
         run->row_labels = run->labels ? run->labels + start : NULL;
         memcpy(c->x, x + start * run->dim, rows * run->dim * sizeof *x);
-        HB_TRY(carry_block(c, rows, out + start, error ? error + 2 * start : NULL));
+        HB_TRY(likelihood_carry_block(c, rows, out + start, error ? error + 2 * start : NULL));
         HB_TRY(hb_reverse_progress(run, 1));
     }
     return HB_OK;
 }
 
-static hb_status carry_all(carrier *c, const double *x, double *out, double *error)
+static hb_status likelihood_carry_all(carrier *c, const double *x, double *out, double *error)
 {
     hb_reverse *run = c->run;
     const size_t fits = hb_flow_rows(run), rows = run->n < fits ? run->n : fits;
@@ -165,9 +167,10 @@ static hb_status carry_all(carrier *c, const double *x, double *out, double *err
                         HB_ARRAY(c->sum, most * run->sums), HB_ARRAY(c->score, most * run->dim),
                         HB_ARRAY(c->bound, most), HB_ARRAY(c->square, most)));
     hb_status status = HB_OK;
-    if ((error || run->accepted > 0) && !run->settings->end_density) status = measure_slope(c);
+    if ((error || run->accepted > 0) && !run->settings->end_density)
+        status = likelihood_measure_slope(c);
     if (run->accepted > 0) run->accepted = fmax(run->accepted, c->slope * c->deviation);
-    if (status == HB_OK) status = carry_blocks(c, rows, x, out, error);
+    if (status == HB_OK) status = likelihood_carry_blocks(c, rows, x, out, error);
     hb_workspace_destroy(&c->work);
     return status;
 }
@@ -181,8 +184,7 @@ hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out, d
     HB_CHECK(context, s->end_density || (!s->ends && (!hb_reverse_leans(run) || s->covariance)),
              HB_ERROR_ARGUMENT,
              "a likelihood needs the density of the distribution at tau_max; give it "
-             "(end_density), or its "
-             "mean and covariance without ends");
+             "(end_density), or its mean and covariance without ends");
     for (size_t i = 0; i < run->n * run->dim; i++)
         HB_CHECK(context, isfinite(x[i]), HB_ERROR_ARGUMENT,
                  "row %zu, column %zu of x is %g; it must be finite", i / run->dim + 1,
@@ -193,25 +195,25 @@ hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out, d
     hb_status status = hb_prior_create(context, s, (int)run->dim, &prior);
     if (status == HB_OK && run->fits) status = hb_prior_fit(run, &prior);
     if (status == HB_OK) {
-        c.deviation = widest(&prior);
-        status = carry_all(&c, x, out, error);
+        c.deviation = likelihood_widest(&prior);
+        status = likelihood_carry_all(&c, x, out, error);
     }
     const hb_left rows[2] = {{out, sizeof *out, 0}, {error, 2 * sizeof *out, 0}};
     status = hb_team_gather(context, status, run->n, error ? 2 : 1, rows);
-    hb_prior_destroy(&prior);
+    hb_workspace_destroy(&prior.work);
     run->quiet = NULL;
     return hb_context_adopt(context, &quiet, status);
 }
 
 /* By differences where there is a score alone. */
-static hb_status likelihood_of_score(hb_reverse *run, int probes, const double *x, double *out,
-                                     double *error)
+static hb_status likelihood_by_differences(hb_reverse *run, int probes, const double *x,
+                                           double *out, double *error)
 {
     hb_score_trace trace;
     HB_TRY(hb_trace_create(run, probes, &trace));
     run->by_probes = probes > 0;
     const hb_status status = hb_reverse_likelihood(run, x, out, error);
-    hb_trace_destroy(&trace);
+    hb_workspace_destroy(&trace.work);
     return status;
 }
 
@@ -236,6 +238,6 @@ hb_status hb_generate_likelihood(hb_context *context, const hb_generate_settings
     if (isnan(resolved.tolerance)) run.accepted = AIM;
     run.fits = !(resolved.mean || resolved.covariance || resolved.end_density || resolved.ends ||
                  hb_reverse_leans(&run));
-    if (!divergence) return likelihood_of_score(&run, probes, x, log_likelihood, error);
+    if (!divergence) return likelihood_by_differences(&run, probes, x, log_likelihood, error);
     return hb_reverse_likelihood(&run, x, log_likelihood, error);
 }

@@ -2,9 +2,9 @@
  *
  *     y = x + e g(x) + sqrt(2 e) z,       accepted with probability min(1, e^r),
  *     r = v(y) - v(x) + ( |y - x - e g(x)|^2 - |x - y - e g(y)|^2 )/(4 e).
- * Whatever g is, e^v is kept exactly; g = grad v makes most steps accepted. Without the rule (adjusted = 0) a
- * normal law of variance w becomes one of w/(1 - e/2w). Row i has its own normals and its own uniform,
- * those of its number in the stream: a row is alone.
+ * Whatever g is, e^v is kept exactly; g = grad v makes most steps accepted. Without the rule
+ * (adjusted = 0) a normal distribution of variance w becomes one of w/(1 - e/2w). Row i has its own
+ * normals and its own uniform, those of its number in the stream: a row is alone.
  * A number to reproduce: g = 0 and v flat: every step is accepted, and y - x has the variance 2 e.
  *
  * G. O. Roberts and R. L. Tweedie, Bernoulli 2, 1996. */
@@ -23,18 +23,8 @@ hb_status hb_metropolis_create(hb_metropolis *m)
                         HB_ARRAY(m->uniform, n));
 }
 
-void hb_metropolis_destroy(hb_metropolis *m)
-{
-    hb_workspace_destroy(&m->work);
-}
-
-hb_status hb_metropolis_begin(hb_metropolis *m)
-{
-    return m->target(m->user, m->n, m->x, m->value, m->gradient);
-}
-
 /* r of row i. */
-static double log_ratio(const hb_metropolis *m, size_t i)
+static double metropolis_log_ratio(const hb_metropolis *m, size_t i)
 {
     double there = 0, back = 0;
     for (size_t k = i * m->dim; k < (i + 1) * m->dim; k++) {
@@ -45,7 +35,7 @@ static double log_ratio(const hb_metropolis *m, size_t i)
     return m->value_y[i] - m->value[i] + (there - back) / (4 * m->step);
 }
 
-static void take(hb_metropolis *m, size_t i)
+static void metropolis_accept(hb_metropolis *m, size_t i)
 {
     const size_t d = m->dim;
     m->value[i] = m->value_y[i];
@@ -64,6 +54,7 @@ hb_status hb_metropolis_move(hb_metropolis *m, uint64_t stream)
         m->y[k] = m->x[k] + m->step * m->gradient[k] + spread * m->noise[k];
     HB_TRY(m->target(m->user, m->n, m->y, m->value_y, m->gradient_y));
     for (size_t i = 0; i < m->n; i++)
-        if (!m->adjusted || log(m->uniform[i]) < log_ratio(m, i)) take(m, i);
+        if (!m->adjusted || log(m->uniform[i]) < metropolis_log_ratio(m, i))
+            metropolis_accept(m, i);
     return HB_OK;
 }

@@ -1,15 +1,17 @@
 /* Samples and likelihoods of a model, in the units of its data.
  *
  * Everything runs in the model's coordinates z = (x - shift)/scale, whose time tau is: the process,
- * and the mean m and covariance C of the law at tau_max, are those of the model's reference,
+ * and the mean m and covariance C of the distribution at tau_max, are those of the model's
+ * reference,
  *     C = sum_r variance_r axis_r axis_r^T.
- * Samples go back by x = shift + scale z; a density of x is that of z over the product of the scales, so
+ * Samples go back by x = shift + scale z; a density of x is that of z over the product of the
+ * scales, so
  *     ln p(x) = ln p(z) - sum_j ln scale_j.
  * Each row has its own label. The score of a row does not depend on the other rows (hb_scorer),
  * so that samples cut into pieces have the same bits.
  * An SDE as typed has z in the coordinates of its frame, and ln p(x) = ln p(z) - ln |dx/dz|.
- * A model of a drift has that drift, draws of its paths at tau_max as the start, and, of the energy head,
- * its own density there, normalised (end_normaliser.c), for likelihoods.
+ * A model of a drift has that drift, draws of its paths at tau_max as the model_start, and, of the
+ * energy head, its own density there, normalised (end_normaliser.c), for likelihoods.
  * A number to reproduce: a network that gives 0 leaves N(m, C): ln p at the mean is
  * -1/2 ln det(2 pi C). */
 #include "generate/reverse.h"
@@ -36,7 +38,7 @@ typedef struct model_run {
 } model_run;
 
 /* Both triangles are the same numbers: a sum that is formed twice may differ in its last bit. */
-static void fill_covariance(const hb_model *model, double *C)
+static void model_covariance(const hb_model *model, double *C)
 {
     const size_t d = (size_t)model->info.dim;
     for (size_t k = 0; k < d * d; k++) C[k] = 0;
@@ -50,7 +52,7 @@ static void fill_covariance(const hb_model *model, double *C)
         for (size_t j = 0; j < i; j++) C[j * d + i] = C[i * d + j];
 }
 
-static hb_status check(const model_run *run, size_t n, const int *labels)
+static hb_status model_check_times(const model_run *run, size_t n, const int *labels)
 {
     const hb_generate_settings *s = &run->settings;
     const hb_model_info *info = &run->model->info;
@@ -61,14 +63,14 @@ static hb_status check(const model_run *run, size_t n, const int *labels)
     return hb_model_check_labels(run->context, run->model, n, labels);
 }
 
-static hb_status check_drift(const model_run *run, int likelihood, size_t n, const int *labels)
+static hb_status model_check_drift(const model_run *run, int likelihood, size_t n,
+                                   const int *labels)
 {
     const hb_generate_settings *s = &run->settings;
     const hb_model_info *info = &run->model->info;
     HB_CHECK(run->context, s->tau_max == info->tau_max, HB_ERROR_ARGUMENT,
              "tau_max is %g; a model of a drift knows the distribution at tau = %g only, to which "
-             "it was "
-             "trained",
+             "it was trained",
              s->tau_max, info->tau_max);
     for (size_t i = 0; labels && i < n; i++)
         HB_CHECK(run->context, labels[i] < 0, HB_ERROR_ARGUMENT,
@@ -85,7 +87,7 @@ static hb_status check_drift(const model_run *run, int likelihood, size_t n, con
 
 /* ---- a drift of the user ---- */
 
-static int end_density(void *user, size_t n, const double *z, double *log_density)
+static int model_end_density(void *user, size_t n, const double *z, double *log_density)
 {
     const model_run *run = user;
     for (size_t first = 0; first < n; first += HB_CALL_ROWS) {
@@ -98,14 +100,14 @@ static int end_density(void *user, size_t n, const double *z, double *log_densit
     return 0;
 }
 
-static void range_of_paths(const void *user, double tau, double *low, double *high)
+static void model_path_range(const void *user, double tau, double *low, double *high)
 {
     const model_run *run = user;
     hb_model_range(run->model, tau, low, high);
 }
 
 /* Ends of the caller's, which are in x. */
-static hb_status take_ends(model_run *run)
+static hb_status model_take_ends(model_run *run)
 {
     const size_t d = run->reverse.dim;
     hb_generate_settings *s = &run->settings;
@@ -119,14 +121,14 @@ static hb_status take_ends(model_run *run)
     return HB_OK;
 }
 
-/* The law at tau_max. */
-static hb_status set_ends(model_run *run)
+/* The distribution at tau_max. */
+static hb_status model_set_ends(model_run *run)
 {
     const hb_model_flow *flow = &run->model->flow;
     hb_generate_settings *s = &run->settings;
     for (size_t i = 0; i < HB_CALL_ROWS; i++) run->end_tau[i] = s->tau_max;
     if (s->ends) {
-        HB_TRY(take_ends(run));
+        HB_TRY(model_take_ends(run));
     } else {
         for (size_t i = 0; i < flow->n_ends * run->reverse.dim; i++)
             run->ends[i] = (double)flow->ends[i];
@@ -134,12 +136,12 @@ static hb_status set_ends(model_run *run)
         s->n_ends = flow->n_ends;
     }
     s->mean = s->covariance = NULL;
-    s->end_density = run->model->info.head == HB_HEAD_ENERGY ? end_density : NULL;
+    s->end_density = run->model->info.head == HB_HEAD_ENERGY ? model_end_density : NULL;
     s->end_user = run;
     return HB_OK;
 }
 
-static hb_status create(model_run *run, int likelihood)
+static hb_status model_create_run(model_run *run, int likelihood)
 {
     const hb_model *model = run->model;
     const size_t d = (size_t)model->info.dim, rows = likelihood ? HB_CALL_ROWS : 0;
@@ -153,28 +155,28 @@ static hb_status create(model_run *run, int likelihood)
                         HB_ARRAY_IF(bounded, run->reverse.inside, n * d),
                         HB_ARRAY_IF(bounded, run->reverse.low, d),
                         HB_ARRAY_IF(bounded, run->reverse.high, d)));
-    fill_covariance(model, run->covariance);
+    model_covariance(model, run->covariance);
     run->settings.mean = model->mean;
     run->settings.covariance = run->covariance;
-    if (drift) HB_TRY(set_ends(run));
+    if (drift) HB_TRY(model_set_ends(run));
     if (likelihood && drift)
         return hb_model_log_normaliser(run->context, model, run->settings.seed,
                                        &run->log_normaliser, &run->normaliser_error);
     if (likelihood) return HB_OK;
-    if (bounded) run->reverse.range = range_of_paths;
+    if (bounded) run->reverse.range = model_path_range;
     return hb_scorer_create(run->context, model, n, &run->scorer);
 }
 
-static void destroy(model_run *run)
+static void model_destroy_run(model_run *run)
 {
     hb_scorer_destroy(run->scorer);
     hb_workspace_destroy(&run->work);
 }
 
 /* The model's run of the caller's settings, ready but for its scratch. */
-static hb_status start(hb_context *context, const hb_model *model,
-                       const hb_generate_settings *settings, int likelihood, const int *labels,
-                       size_t n, model_run *out)
+static hb_status model_start(hb_context *context, const hb_model *model,
+                             const hb_generate_settings *settings, int likelihood,
+                             const int *labels, size_t n, model_run *out)
 {
     HB_CHECK(context, model, HB_ERROR_ARGUMENT, "the model is NULL");
     const hb_model_info *info = &model->info;
@@ -199,13 +201,13 @@ static hb_status start(hb_context *context, const hb_model *model,
                                 .shift = model->shift,
                                 .scale = model->scale,
                                 .labels = labels};
-    HB_TRY(check(out, n, labels));
-    return drift ? check_drift(out, likelihood, n, labels) : HB_OK;
+    HB_TRY(model_check_times(out, n, labels));
+    return drift ? model_check_drift(out, likelihood, n, labels) : HB_OK;
 }
 
 /* ---- samples ---- */
 
-static int score_of_rows(void *user, size_t n, const double *z, double tau, double *score)
+static int model_score_rows(void *user, size_t n, const double *z, double tau, double *score)
 {
     const model_run *run = user;
     return hb_scorer_scores(run->scorer, n, z, tau, run->reverse.row_labels, score) != HB_OK;
@@ -216,22 +218,22 @@ hb_status hb_model_generate(hb_context *context, const hb_model *model,
                             const int *labels, double *x)
 {
     model_run run;
-    HB_TRY(start(context, model, settings, 0, labels, n, &run));
+    HB_TRY(model_start(context, model, settings, 0, labels, n, &run));
     HB_TRY(hb_generate_check_range(context, model->info.dim, first, n));
     HB_CHECK(context, x || n == 0, HB_ERROR_ARGUMENT, "x is NULL");
     if (n == 0) return HB_OK;
-    run.reverse.score = score_of_rows;
-    hb_status status = create(&run, 0);
+    run.reverse.score = model_score_rows;
+    hb_status status = model_create_run(&run, 0);
     if (status == HB_OK) status = hb_reverse_generate(&run.reverse, first, x);
     if (status == HB_OK) hb_model_to_data(model, n, x, x);
-    destroy(&run);
+    model_destroy_run(&run);
     return status;
 }
 
 /* ---- likelihoods ---- */
 
 /* A row outside of the domain is carried as a draw of tau_max, and has ln p = -inf in the end. */
-static void enter(const model_run *run, size_t n, const double *x, double *z)
+static void model_enter(const model_run *run, size_t n, const double *x, double *z)
 {
     const size_t d = run->reverse.dim;
     hb_model_standardise(run->model, n, x, z);
@@ -240,9 +242,10 @@ static void enter(const model_run *run, size_t n, const double *x, double *z)
             z[i * d + j] = run->ends[j];
 }
 
-/* ln p(z) to ln p(x), and error (n, 2), NULL: none, with that of the constant; outside of the domain it is exact. */
-static void leave(const model_run *run, size_t n, const double *x, const double *z, double *value,
-                  double *error)
+/* ln p(z) to ln p(x), and error (n, 2), NULL: none, with that of the constant; outside of the
+ * domain it is exact. */
+static void model_leave(const model_run *run, size_t n, const double *x, const double *z,
+                        double *value, double *error)
 {
     const hb_model *model = run->model;
     for (size_t i = 0; i < n; i++) {
@@ -256,8 +259,8 @@ static void leave(const model_run *run, size_t n, const double *x, const double 
     }
 }
 
-static int divergence_of_rows(void *user, size_t n, const double *z, double tau, double *score,
-                              double *divergence)
+static int model_divergence_rows(void *user, size_t n, const double *z, double tau, double *score,
+                                 double *divergence)
 {
     const model_run *run = user;
     const hb_reverse *rows = &run->reverse;
@@ -273,8 +276,9 @@ static int divergence_of_rows(void *user, size_t n, const double *z, double tau,
     return 0;
 }
 
-/* Up to SETS sets of probes, whose spread tells the error; together at least as many as asked for. */
-static void share_probes(model_run *run, int probes, int with_error)
+/* Up to SETS sets of probes, whose spread tells the error; together at least as many as asked
+ * for. */
+static void model_split_probes(model_run *run, int probes, int with_error)
 {
     const int sets = !with_error || probes == 0 ? 1 : probes < SETS ? probes : SETS;
     run->probes = (probes + sets - 1) / sets;
@@ -282,16 +286,16 @@ static void share_probes(model_run *run, int probes, int with_error)
     run->reverse.by_probes = probes > 0;
 }
 
-static hb_status likelihood_of_rows(model_run *run, size_t n, const double *x, double *out,
-                                    double *error)
+static hb_status model_likelihood_rows(model_run *run, size_t n, const double *x, double *out,
+                                       double *error)
 {
     const hb_model *model = run->model;
     const size_t d = (size_t)model->info.dim;
     void *z; // (n, dim)
     HB_TRY(hb_allocate(run->context, n * d, sizeof(double), &z));
-    enter(run, n, x, z);
+    model_enter(run, n, x, z);
     const hb_status status = hb_reverse_likelihood(&run->reverse, z, out, error);
-    if (status == HB_OK) leave(run, n, x, z, out, error);
+    if (status == HB_OK) model_leave(run, n, x, z, out, error);
     hb_release(run->context, z);
     return status;
 }
@@ -302,16 +306,16 @@ hb_status hb_model_likelihood(hb_context *context, const hb_model *model,
                               double *error)
 {
     model_run run;
-    HB_TRY(start(context, model, settings, 1, labels, n, &run));
+    HB_TRY(model_start(context, model, settings, 1, labels, n, &run));
     HB_CHECK(context, n == 0 || (x && log_likelihood), HB_ERROR_ARGUMENT,
              "x or log_likelihood is NULL");
     HB_CHECK(context, probes >= 0, HB_ERROR_ARGUMENT,
              "probes is %d; it must be 0 (the exact divergence) or more", probes);
     if (n == 0) return HB_OK;
-    share_probes(&run, probes, error != NULL);
-    run.reverse.divergence = divergence_of_rows;
-    hb_status status = create(&run, 1);
-    if (status == HB_OK) status = likelihood_of_rows(&run, n, x, log_likelihood, error);
-    destroy(&run);
+    model_split_probes(&run, probes, error != NULL);
+    run.reverse.divergence = model_divergence_rows;
+    hb_status status = model_create_run(&run, 1);
+    if (status == HB_OK) status = model_likelihood_rows(&run, n, x, log_likelihood, error);
+    model_destroy_run(&run);
     return status;
 }

@@ -1,11 +1,12 @@
-/* The law at tau_max, where generation starts and likelihoods end.
+/* The distribution at tau_max, where generation starts and likelihoods end.
  *
  * Data with mean m and covariance C has mean a m and covariance a^2 C + b I there, and is close to
  * the Gaussian of these moments: the third cumulant is a^3 times that of the data, 1.2e-4 times at
  * tau = 3 under OU. Without m and C it is N(0, I) for OU, off by a m = 0.05 m in the mean.
- * Under a drift of the user m and C are those of the law at tau_max; draws of it are in end_points.c.
- * A number to reproduce: N(0, I) in two dimensions at (1, 2): -ln 2 pi - 5/2 =
+ * Under a drift of the user m and C are those of the distribution at tau_max; draws of it are in
+ * end_points.c. A number to reproduce: N(0, I) in two dimensions at (1, 2): -ln 2 pi - 5/2 =
  * -4.3378770664093453. */
+#include "base/linear_algebra.h"
 #include "base/parallel.h"
 #include "generate/reverse.h"
 #include "random/fill.h"
@@ -15,7 +16,7 @@
 
 enum { ROWS = 256 };
 
-static void fill_covariance(const hb_prior *prior, const double *data, hb_level level)
+static void prior_fill_covariance(const hb_prior *prior, const double *data, hb_level level)
 {
     const size_t d = prior->dim;
     for (size_t i = 0; i < d; i++)
@@ -23,7 +24,7 @@ static void fill_covariance(const hb_prior *prior, const double *data, hb_level 
             prior->cholesky[i * d + j] = level.a * level.a * data[i * d + j] + (i == j) * level.b;
 }
 
-static hb_status factor(const hb_prior *prior)
+static hb_status prior_factor(const hb_prior *prior)
 {
     const size_t d = prior->dim;
     for (size_t i = 0; i < d; i++)
@@ -45,7 +46,8 @@ hb_status hb_prior_create(hb_context *context, const hb_generate_settings *setti
                           hb_prior *out)
 {
     const size_t d = (size_t)dim, matrix = settings->covariance ? d * d : 0;
-    const int at_once = settings->process == HB_PROCESS_DRIFT; /* moments of the law itself */
+    const int at_once =
+        settings->process == HB_PROCESS_DRIFT; /* moments of the distribution itself */
     const hb_level level = at_once ? (hb_level){.a = 1}
                                    : hb_level_at((hb_process)settings->process, settings->tau_max);
     *out = (hb_prior){.context = context, .dim = d, .sd = sqrt(level.a * level.a + level.b)};
@@ -56,13 +58,8 @@ hb_status hb_prior_create(hb_context *context, const hb_generate_settings *setti
         HB_CHECK(context, isfinite(out->mean[j]), HB_ERROR_ARGUMENT,
                  "component %zu of the mean of the data is %g", j + 1, out->mean[j]);
     if (!matrix) return HB_OK;
-    fill_covariance(out, settings->covariance, level);
-    return factor(out);
-}
-
-void hb_prior_destroy(hb_prior *prior)
-{
-    hb_workspace_destroy(&prior->work);
+    prior_fill_covariance(out, settings->covariance, level);
+    return prior_factor(out);
 }
 
 /* ---- draws ---- */
@@ -76,18 +73,15 @@ typedef struct prior_draw {
 } prior_draw;
 
 /* x = mean + L z, in place: row i of L needs z_0 .. z_i only, so from the last one up. */
-static void place(const hb_prior *prior, double *z)
+static void prior_place(const hb_prior *prior, double *z)
 {
     const size_t d = prior->dim;
-    for (size_t i = d; i-- > 0;) {
-        double sum = 0;
-        const double *L = prior->cholesky ? prior->cholesky + i * d : NULL;
-        for (size_t j = 0; L && j <= i; j++) sum += L[j] * z[j];
-        z[i] = prior->mean[i] + (L ? sum : prior->sd * z[i]);
-    }
+    const double *L = prior->cholesky;
+    for (size_t i = d; i-- > 0;)
+        z[i] = prior->mean[i] + (L ? hb_dot(i + 1, L + i * d, z) : prior->sd * z[i]);
 }
 
-static hb_status draw_rows(void *user, size_t index, int thread)
+static hb_status prior_draw_rows(void *user, size_t index, int thread)
 {
     const prior_draw *draw = user;
     const size_t d = draw->prior->dim, start = index * ROWS;
@@ -96,7 +90,7 @@ static hb_status draw_rows(void *user, size_t index, int thread)
     (void)thread;
     hb_fill_normal(draw->kernels, draw->seed, HB_STREAM_GENERATE, (draw->first + start) * d,
                    count * d, x);
-    for (size_t i = 0; i < count; i++) place(draw->prior, x + i * d);
+    for (size_t i = 0; i < count; i++) prior_place(draw->prior, x + i * d);
     return HB_OK;
 }
 
@@ -104,14 +98,15 @@ hb_status hb_prior_draw(const hb_prior *prior, hb_context *quiet, uint64_t seed,
                         size_t n, double *x)
 {
     prior_draw draw = {prior, hb_vector_kernels_of(quiet->isa), seed, first, n, x};
-    return hb_parallel_for(quiet, "generating", (n + ROWS - 1) / ROWS, draw_rows, &draw);
+    return hb_parallel_for(quiet, "generating", (n + ROWS - 1) / ROWS, prior_draw_rows, &draw);
 }
 
 /* ---- density ---- */
 
-/* L^-1 (transpose 'T') or L^-T ('N') of each row, which is a column for LAPACK; L by rows is its upper transpose. One call a
- * row: the bits of a system with several right-hand sides depend on their number in some libraries (OpenBLAS). */
-static hb_status solve_rows(const hb_prior *prior, char transpose, size_t n, double *x)
+/* L^-1 (transpose 'T') or L^-T ('N') of each row, which is a column for LAPACK; L by rows is its
+ * upper transpose. One call a row: the bits of a system with several right-hand sides depend on
+ * their number in some libraries (OpenBLAS). */
+static hb_status prior_solve_rows(const hb_prior *prior, char transpose, size_t n, double *x)
 {
     const size_t d = prior->dim;
     const lapack_int order = (lapack_int)d;
@@ -130,12 +125,8 @@ hb_status hb_prior_add_log_density(const hb_prior *prior, size_t n, double *x, d
     double constant = 0.5 * (double)d * log(2 * M_PI);
     for (size_t j = 0; j < d; j++) constant += log(L ? L[j * d + j] : prior->sd);
     for (size_t i = 0; i < n * d; i++) x[i] = (x[i] - prior->mean[i % d]) / (L ? 1 : prior->sd);
-    HB_TRY(solve_rows(prior, 'T', n, x));
-    for (size_t i = 0; i < n; i++) {
-        double squares = 0;
-        for (size_t j = 0; j < d; j++) squares += x[i * d + j] * x[i * d + j];
-        out[i] += -constant - 0.5 * squares;
-    }
+    HB_TRY(prior_solve_rows(prior, 'T', n, x));
+    for (size_t i = 0; i < n; i++) out[i] += -constant - 0.5 * hb_dot(d, x + i * d, x + i * d);
     return HB_OK;
 }
 
@@ -143,7 +134,7 @@ hb_status hb_prior_gradient(const hb_prior *prior, size_t n, double *x)
 {
     const size_t d = prior->dim;
     const double *L = prior->cholesky;
-    HB_TRY(solve_rows(prior, 'N', n, x));
+    HB_TRY(prior_solve_rows(prior, 'N', n, x));
     for (size_t i = 0; i < n * d; i++) x[i] = -x[i] / (L ? 1 : prior->sd);
     return HB_OK;
 }

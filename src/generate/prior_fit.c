@@ -1,11 +1,11 @@
-/* The law at tau_max from the score there, for likelihoods whose caller gives no moments.
+/* The distribution at tau_max from the score there, for likelihoods whose caller gives no moments.
  *
- * The score of a Gaussian is s(x) = C^-1 (m - x), and near tau_max every law is nearly one: by least squares over draws
- * of the Gaussian so far, x = m + L z,
+ * The score of a Gaussian is s(x) = C^-1 (m - x), and near tau_max every distribution is nearly
+ * one: by least squares over draws of the Gaussian so far, x = m + L z,
  *     L^T s = c - A z,      m <- m + L A^-1 c,   C <- L A^-1 L^T,
- * A without its antisymmetric part, until c and A - 1 are below SETTLED or after ROUNDS. Rows have no part in it, so that a
- * row stays alone. What is not linear in s, and an A that is not positive (the Gaussian so far stays then), is left to the
- * error of the start (likelihood.c).
+ * A without its antisymmetric part, until c and A - 1 are below CONVERGED or after ROUNDS. Rows
+ * have no part in it, so that a row stays alone. What is not linear in s, and an A that is not
+ * positive (the Gaussian so far stays then), is left to the error of the start (likelihood.c).
  * A number to reproduce: s = -(x - 1)/2 under OU: mean 1 and variance 2, after one round. */
 #include "base/linear_algebra.h"
 #include "generate/reverse.h"
@@ -16,7 +16,7 @@
 
 enum { LEAST_DRAWS = 64, DRAWS_PER_AXIS = 4, MOST_DIM = 512, ROUNDS = 4 };
 static const uint64_t FIT_SEED = 2;
-static const double SETTLED = 1e-9;
+static const double CONVERGED = 1e-9;
 
 typedef struct fit {
     hb_prior *prior;
@@ -29,7 +29,7 @@ typedef struct fit {
 } fit;
 
 /* Draws, 1 and z, and L^T s. */
-static hb_status ask(const hb_reverse *run, fit *f, int round)
+static hb_status fit_ask(const hb_reverse *run, fit *f, int round)
 {
     const size_t n = f->n, d = f->d;
     const double *L = f->prior->cholesky;
@@ -49,8 +49,9 @@ static hb_status ask(const hb_reverse *run, fit *f, int round)
     return HB_OK;
 }
 
-/* m and L of the next round, from the coefficients c (d) and -A (d, d) in f->s; 0: A is not positive. */
-static int move(fit *f, double *change)
+/* m and L of the next round, from the coefficients c (d) and -A (d, d) in f->s; 0: A is not
+ * positive. */
+static int fit_move(fit *f, double *change)
 {
     const size_t d = f->d;
     const lapack_int order = (lapack_int)d;
@@ -81,14 +82,14 @@ static int move(fit *f, double *change)
     return 1;
 }
 
-static hb_status rounds(const hb_reverse *run, fit *f)
+static hb_status fit_rounds(const hb_reverse *run, fit *f)
 {
     const lapack_int n = (lapack_int)f->n, d = (lapack_int)f->d;
     double change = 1;
-    for (int round = 0; round < ROUNDS && change > SETTLED; round++) {
-        HB_TRY(ask(run, f, round));
+    for (int round = 0; round < ROUNDS && change > CONVERGED; round++) {
+        HB_TRY(fit_ask(run, f, round));
         if (LAPACKE_dgels(LAPACK_ROW_MAJOR, 'N', n, d + 1, d, f->design, d + 1, f->s, d) != 0 ||
-            !move(f, &change))
+            !fit_move(f, &change))
             return HB_OK;
     }
     return HB_OK;
@@ -101,7 +102,7 @@ hb_status hb_prior_fit(const hb_reverse *run, hb_prior *prior)
     if (d > MOST_DIM) return HB_OK;
     hb_prior isotropic = *prior;
     *prior = (hb_prior){.context = isotropic.context, .dim = d, .sd = isotropic.sd};
-    hb_prior_destroy(&isotropic);
+    hb_workspace_destroy(&isotropic.work);
     HB_TRY(HB_WORKSPACE(run->context, &prior->work, HB_ARRAY(prior->mean, d),
                         HB_ARRAY(prior->cholesky, d * d)));
     memset(prior->mean, 0, d * sizeof *prior->mean);
@@ -110,7 +111,7 @@ hb_status hb_prior_fit(const hb_reverse *run, hb_prior *prior)
     HB_TRY(HB_WORKSPACE(run->context, &f.work, HB_ARRAY(f.x, f.n * d), HB_ARRAY(f.s, f.n * d),
                         HB_ARRAY(f.design, f.n * (d + 1)), HB_ARRAY(f.A, d * d),
                         HB_ARRAY(f.y, f.n * (run->sums > 0 ? run->sums : 1))));
-    const hb_status status = rounds(run, &f);
+    const hb_status status = fit_rounds(run, &f);
     hb_workspace_destroy(&f.work);
     return status;
 }

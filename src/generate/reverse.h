@@ -32,14 +32,14 @@ typedef struct hb_level {
 
 hb_level hb_level_at(hb_process process, double tau);
 hb_level hb_level_of_sigma(hb_process process, double sigma);
-/* levels[n_steps + 1] from tau_max to tau_min: geometric in tau; or even in sigma^(1/rho) (EDM). Under a
- * drift both are even in ln tau + tau/detail. */
+/* levels[n_steps + 1] from tau_max to tau_min: geometric in tau; or even in sigma^(1/rho) (EDM).
+ * Under a drift both are even in ln tau + tau/detail. */
 void hb_levels_geometric(const hb_generate_settings *settings, hb_level *levels);
 void hb_levels_edm(const hb_generate_settings *settings, hb_level *levels);
 /* What ln tau + tau/detail grows by: the least number of steps. */
 double hb_levels_length(const hb_generate_settings *settings);
 
-/* ---- the law at tau_max (prior.c) ---- */
+/* ---- the distribution at tau_max (prior.c) ---- */
 
 typedef struct hb_prior {
     hb_context *context;
@@ -52,7 +52,6 @@ typedef struct hb_prior {
 
 hb_status hb_prior_create(hb_context *context, const hb_generate_settings *settings, int dim,
                           hb_prior *out);
-void hb_prior_destroy(hb_prior *prior);
 /* Draws first .. first+n-1, x(n, dim). */
 hb_status hb_prior_draw(const hb_prior *prior, hb_context *quiet, uint64_t seed, uint64_t first,
                         size_t n, double *x);
@@ -94,9 +93,10 @@ typedef struct hb_reverse {
     hb_score_trace *trace;             /* in its place where there is only a score, or NULL */
     size_t sums;   /* divergences of a row whose mean counts: 1, or one of each set of probes */
     int by_probes; /* they are estimates */
-    /* Likelihoods whose tolerance is left open: nats by which ln p is off anyway; 0: the tolerance counts alone. */
+    /* Likelihoods whose tolerance is left open: nats by which ln p is off anyway; 0: the tolerance
+     * counts alone. */
     double accepted;
-    int fits; /* the law at tau_max is fitted to the score there */
+    int fits; /* the distribution at tau_max is fitted to the score there */
     void *user;
     const double *shift;      // (dim): the data are shift + scale x; NULL: they are x
     const double *scale;      // (dim), with shift
@@ -110,7 +110,8 @@ typedef struct hb_reverse {
 
 /* The run of checked settings: samples first .. first+n-1 into x(n, dim). */
 hb_status hb_reverse_generate(hb_reverse *run, uint64_t first, double *x);
-/* ln p of x(n, dim) at tau_min into out[n], and error[n][2] unless NULL: standard error of probes, bound. */
+/* ln p of x(n, dim) at tau_min into out[n], and error[n][2] unless NULL: standard error of probes,
+ * bound. */
 hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out, double *error);
 
 /* ---- the drift (drift_field.c) ---- */
@@ -118,7 +119,8 @@ hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out, d
 /* F(n, dim) of the process at x(n, dim), and its divergence(n) unless NULL. */
 hb_status hb_reverse_drift(const hb_reverse *run, size_t n, const double *x, double tau, double *F,
                            double *divergence);
-/* score(n, dim) -= part F at x(n, dim) under a drift of the user; F: scratch (n, dim), NULL otherwise. */
+/* score(n, dim) -= part F at x(n, dim) under a drift of the user; F: scratch (n, dim), NULL
+ * otherwise. */
 hb_status hb_reverse_lean(const hb_reverse *run, size_t n, const double *x, double tau, double part,
                           double *F, double *score);
 /* x(n, dim), or the nearest points of the run's range, in its scratch. */
@@ -126,12 +128,12 @@ const double *hb_reverse_inside(const hb_reverse *run, size_t n, const double *x
 /* The same in place: rows of x(n, dim) that are beyond the range go to its border. */
 void hb_reverse_keep(const hb_reverse *run, size_t n, double tau, double *x);
 int hb_reverse_leans(const hb_reverse *run);
-/* 2 tau, or less where the law has finer details: the scale of a Langevin step. */
+/* 2 tau, or less where the distribution has finer details: the scale of a Langevin step. */
 double hb_reverse_fineness(const hb_generate_settings *settings, hb_level level);
 /* Refuses a drift that cannot be turned back. */
 hb_status hb_generate_check_drift(hb_context *context, const hb_generate_settings *settings,
                                   int dim);
-/* The detail of settings that leave it open, from draws of the law at tau_max. */
+/* The detail of settings that leave it open, from draws of the distribution at tau_max. */
 hb_status hb_reverse_find_detail(const hb_reverse *run, const hb_prior *prior, double *detail);
 
 /* ---- draws in the place of the Gaussian (end_points.c) ---- */
@@ -162,11 +164,9 @@ typedef struct hb_metropolis {
     double *noise, *uniform;          // (n, dim), (n)
     hb_workspace work;
 } hb_metropolis;
-/* Scratch of a struct whose first fields are set. */
+/* Scratch (in work) of a struct whose first fields are set; value and gradient at x are the caller's
+ * to fill, before the first move and whenever the target is another one. */
 hb_status hb_metropolis_create(hb_metropolis *m);
-void hb_metropolis_destroy(hb_metropolis *m);
-/* value and gradient at x: before the first move, and whenever the target is another one. */
-hb_status hb_metropolis_begin(hb_metropolis *m);
 /* One step of all rows: normals of `stream`, uniforms of the next. */
 hb_status hb_metropolis_move(hb_metropolis *m, uint64_t stream);
 
@@ -190,15 +190,17 @@ hb_status hb_reverse_start(hb_context *context, const hb_generate_settings *sett
                            hb_generate_settings *resolved, hb_reverse *run);
 hb_status hb_generate_check_range(hb_context *context, int dim, uint64_t first, size_t n);
 
-/* The samplers: x(rows, dim), samples first .. of the law at tau_max, become those at tau_min. */
+/* The samplers: x(rows, dim), samples first .. of the distribution at tau_max, become those at
+ * tau_min. */
 hb_status hb_reverse_sde(const hb_reverse *run, uint64_t first, size_t rows, double *x);
 hb_status hb_reverse_heun(const hb_reverse *run, size_t rows, double *x);
 
 /* Rows that are carried together. */
 size_t hb_flow_rows(const hb_reverse *run);
 /* Carries x(rows, dim) along the probability-flow ODE from one level to another, either way;
- * sum(rows, sums), when not NULL, becomes the integral of the divergence of dx/dlevel, and error(rows), which may be NULL,
- * how far ln p may be off by the steps and the differences. Every row by itself. */
+ * sum(rows, sums), when not NULL, becomes the integral of the divergence of dx/dlevel, and
+ * error(rows), which may be NULL, how far ln p may be off by the steps and the differences. Every
+ * row by itself. */
 hb_status hb_flow_integrate(hb_reverse *run, hb_level from, hb_level to, size_t rows, double *x,
                             double *sum, double *error);
 
@@ -206,13 +208,12 @@ hb_status hb_flow_integrate(hb_reverse *run, hb_level from, hb_level to, size_t 
 
 /* Scratch for so many probes (0: all axes); the run has it from then on. */
 hb_status hb_trace_create(hb_reverse *run, int probes, hb_score_trace *out);
-void hb_trace_destroy(hb_score_trace *trace);
 /* The length of the differences from this level on. */
 hb_status hb_trace_begin(hb_reverse *run, hb_level level);
-/* score(n, dim) and its divergences sum(n, sums) at x(n, dim), however the run gets them; doubt(n), unless NULL: by how
- * much their mean may be off. */
+/* score(n, dim) and its divergences sum(n, sums) at x(n, dim), however the run gets them; off(n),
+ * unless NULL: by how much their mean may be off. */
 hb_status hb_reverse_trace(const hb_reverse *run, size_t n, const double *x, hb_level level,
-                           double *score, double *sum, double *doubt);
+                           double *score, double *sum, double *off);
 
 /* x = keep x + push other + spread noise, in parallel over rows; noise: the normals of rows first
  * .. of the stream, none with spread 0. */

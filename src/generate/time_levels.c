@@ -7,10 +7,11 @@
  * EDM's grid (Karras, Aittala, Aila, Laine, NeurIPS 2022, eq. 5), here from sigma_max to sigma_min
  * in N steps:
  *     sigma_i = ( sigma_max^(1/rho) + (i/N)(sigma_min^(1/rho) - sigma_max^(1/rho)) )^rho
- * A drift of the user has the levels of VE. It keeps its law from growing and so makes details that do not
- * fade, of variance S = detail (1/|Jacobian|, at most the law's own): the score turns over within tau or S, whichever
- * is less, and the grid is even in g = ln tau + tau/S, which has steps of tau/(1 + tau/S) times its own.
- * A number to reproduce: OU, tau = ln 2: a = 1/2, b = 3/4, sigma = sqrt 3. */
+ * A drift of the user has the levels of VE. It keeps its distribution from growing and so makes
+ * details that do not fade, of variance S = detail (1/|Jacobian|, at most the distribution's own):
+ * the score turns over within tau or S, whichever is less, and the grid is even in g = ln tau +
+ * tau/S, which has steps of tau/(1 + tau/S) times its own. A number to reproduce: OU, tau = ln 2: a
+ * = 1/2, b = 3/4, sigma = sqrt 3. */
 #include "generate/reverse.h"
 
 #include <math.h>
@@ -29,60 +30,56 @@ hb_level hb_level_of_sigma(hb_process process, double sigma)
 
 /* ---- a user's drift ---- */
 
-static double grown(const hb_generate_settings *s, double log_tau)
+static double levels_grown(const hb_generate_settings *s, double log_tau)
 {
     return log_tau + exp(log_tau) / s->detail;
 }
 
 double hb_levels_length(const hb_generate_settings *s)
 {
-    return grown(s, log(s->tau_max)) - grown(s, log(s->tau_min));
+    return levels_grown(s, log(s->tau_max)) - levels_grown(s, log(s->tau_min));
 }
 
 /* g is convex and rises in ln tau: Newton's steps from above come down to the root. */
 static void levels_of_drift(const hb_generate_settings *s, hb_level *levels)
 {
     const int n = s->n_steps;
-    const double top = grown(s, log(s->tau_max)), length = hb_levels_length(s);
+    const double top = levels_grown(s, log(s->tau_max)), length = hb_levels_length(s);
     double l = log(s->tau_max);
     for (int i = 0; i <= n; i++) {
         const double wanted = top - length * i / n;
         for (double move = 1; move > 1e-14 * (1 + fabs(l)); l -= move)
-            move = (grown(s, l) - wanted) / (1 + exp(l) / s->detail);
+            move = (levels_grown(s, l) - wanted) / (1 + exp(l) / s->detail);
         levels[i] = hb_level_at(HB_PROCESS_DRIFT, exp(l));
     }
-    levels[0] = hb_level_at(HB_PROCESS_DRIFT, s->tau_max);
-    levels[n] = hb_level_at(HB_PROCESS_DRIFT, s->tau_min);
 }
 
 /* ---- the grids ---- */
 
-void hb_levels_geometric(const hb_generate_settings *settings, hb_level *levels)
+/* Both ends, and those between of a drift; 1 when all is done. */
+static int levels_begin(const hb_generate_settings *s, hb_level *levels)
 {
-    const int n = settings->n_steps;
-    const double high = log(settings->tau_max), low = log(settings->tau_min);
-    if (settings->process == HB_PROCESS_DRIFT) {
-        levels_of_drift(settings, levels);
-        return;
-    }
-    for (int i = 1; i < n; i++)
-        levels[i] = hb_level_at((hb_process)settings->process, exp(high + (low - high) * i / n));
-    levels[0] = hb_level_at((hb_process)settings->process, settings->tau_max);
-    levels[n] = hb_level_at((hb_process)settings->process, settings->tau_min);
+    if (s->process == HB_PROCESS_DRIFT) levels_of_drift(s, levels);
+    levels[0] = hb_level_at((hb_process)s->process, s->tau_max);
+    levels[s->n_steps] = hb_level_at((hb_process)s->process, s->tau_min);
+    return s->process == HB_PROCESS_DRIFT;
 }
 
-void hb_levels_edm(const hb_generate_settings *settings, hb_level *levels)
+void hb_levels_geometric(const hb_generate_settings *s, hb_level *levels)
 {
-    const int n = settings->n_steps;
-    const hb_process process = (hb_process)settings->process;
-    if (process == HB_PROCESS_DRIFT) {
-        levels_of_drift(settings, levels);
-        return;
-    }
-    levels[0] = hb_level_at(process, settings->tau_max);
-    levels[n] = hb_level_at(process, settings->tau_min);
-    const double high = pow(levels[0].sigma, 1 / settings->rho);
-    const double low = pow(levels[n].sigma, 1 / settings->rho);
+    const int n = s->n_steps;
+    const double high = log(s->tau_max), low = log(s->tau_min);
+    if (levels_begin(s, levels)) return;
     for (int i = 1; i < n; i++)
-        levels[i] = hb_level_of_sigma(process, pow(high + (low - high) * i / n, settings->rho));
+        levels[i] = hb_level_at((hb_process)s->process, exp(high + (low - high) * i / n));
+}
+
+void hb_levels_edm(const hb_generate_settings *s, hb_level *levels)
+{
+    const int n = s->n_steps;
+    if (levels_begin(s, levels)) return;
+    const double high = pow(levels[0].sigma, 1 / s->rho), low = pow(levels[n].sigma, 1 / s->rho);
+    for (int i = 1; i < n; i++)
+        levels[i] =
+            hb_level_of_sigma((hb_process)s->process, pow(high + (low - high) * i / n, s->rho));
 }

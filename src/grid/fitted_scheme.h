@@ -1,55 +1,38 @@
-/* grid/fitted_scheme.h: the exponentially fitted scheme for v = ln u on a mesh. */
+/* grid/fitted_scheme.h: the coefficients of the exponentially fitted scheme, also as rates of a
+ * chain. */
 #ifndef HB_GRID_FITTED_SCHEME_H
 #define HB_GRID_FITTED_SCHEME_H
 
 #include "base/crew.h"
+#include "base/memory.h"
 #include "grid/grid_mesh.h"
 
 #include <heatball/problem.h>
 
-typedef struct hb_scheme hb_scheme;
+typedef struct hb_fitted_scratch hb_fitted_scratch;
 
-/* The problem and the mesh must live as long as the scheme. Large meshes in d = 3 are worked on by as many
- * threads as the context has, which share every pass; others by the calling thread. Bits do not depend on it. */
-hb_status hb_scheme_create(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
-                           hb_scheme **out);
-/* From now on edges that a break of the drift cuts take the mean of F from many points. */
-hb_status hb_scheme_mind_breaks(hb_scheme *scheme);
-void hb_scheme_destroy(hb_scheme *scheme);
-const hb_mesh *hb_scheme_mesh(const hb_scheme *scheme);
-/* Who shares a pass; NULL: the calling thread does all. */
-hb_crew *hb_scheme_crew(hb_scheme *scheme);
-/* rate[size] = dv/dtau at v[size]; *finite is 0 when a rate left the range of double. */
-hb_status hb_scheme_rate(hb_scheme *scheme, double tau, const double *v, double *rate, int *finite);
-/* J = sum of J_axis is the Jacobian at the v of the last call of hb_scheme_rate: out += J_axis x. */
-void hb_scheme_add_product(hb_scheme *scheme, int axis, const double *x, double *out);
-/* I - gamma J is what the calls below are about. */
-void hb_scheme_set_gamma(hb_scheme *scheme, double gamma);
-/* d = 1: x = (I - gamma J)^-1 b. */
-void hb_scheme_solve_line(hb_scheme *scheme, const double *b, double *x);
+typedef struct hb_fitted {
+    hb_context *context;
+    const hb_problem *problem;
+    const hb_mesh *mesh;
+    hb_crew *crew; /* shares a pass; NULL: the calling thread does all */
+    int breaks;    /* 1: edges that a break of the drift cuts take the mean of F from many points */
+    double tau;    /* of the coefficients; NaN: none yet */
+    /* over the nodes; of an edge: at its lower node, and 0 where there is none */
+    double *gain_up[3];         // (size) B(z)/h^2, twice at a lower boundary
+    double *gain_down[3];       // (size) B(-z)/h^2, twice at an upper boundary
+    double *drain;              // (size) sum over all axes
+    hb_fitted_scratch *scratch; // (threads)
+    hb_workspace work, scratch_work;
+} hb_fitted;
 
-/* d = 2, 3: the directions of GMRES, in float. With L = I - gamma J_0, P the product of I - gamma J_a over
- * the other axes and <x, y> = sum of w^2 x y: */
-typedef struct hb_directions {
-    const double *weights; // (size) w
-    float *const *y;       // (.., size)
-    float *const *s;       // (.., size)
-    double *products;
-} hb_directions;
-
-/* y_0 = P^-1 b,  products[0] = <y_0, y_0>. */
-void hb_scheme_begin(hb_scheme *scheme, const double *b, const hb_directions *directions);
-/* y_k -= sum of factors_j y_j over j < k,  s_k = L^-1 y_k,  y_{k+1} = P^-1 (I - gamma J) s_k - y_k and
- * products[j] = <y_{k+1}, y_j> for j = 0 .. k+1. */
-void hb_scheme_extend(hb_scheme *scheme, int k, const double *factors,
-                      const hb_directions *directions);
-/* x = sum of factors_j s_j over j < used. */
-void hb_scheme_combine(hb_scheme *scheme, int used, const double *factors,
-                       const hb_directions *directions, double *x);
+/* Problem, mesh and crew must live as long. To be destroyed after a failure too. */
+hb_status hb_fitted_create(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
+                           hb_crew *crew, int breaks, hb_fitted *out);
+void hb_fitted_destroy(hb_fitted *fitted);
+hb_status hb_fitted_update(hb_fitted *fitted, double tau); /* the coefficients at tau */
 
 /* B(z) = z/(exp(z) - 1) and B(-z) = z + B(z), without cancellation. */
 void hb_bernoulli(double z, double *plain, double *mirrored);
-/* Bytes that a scheme on this mesh takes, with so many threads. */
-double hb_scheme_bytes(const hb_mesh *mesh, int threads);
 
 #endif

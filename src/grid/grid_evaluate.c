@@ -1,17 +1,18 @@
 /* v and its gradient anywhere in the box and at any kept tau.
  *
- * In x: the quintic spline of each level. In tau: the barycentric formula on Chebyshev points of the
- * second kind in p = ln(tau + shift) (Berrut and Trefethen, SIAM Review 46, 2004),
- *     v = sum_k w_k(p) v_k,   w_k = c_k/(p - p_k) / sum_j c_j/(p - p_j),  c_k = (-1)^k, halved at the ends.
- * Its error: every second point is again a Chebyshev set; the difference of the two interpolants is the
- * error of the shorter one, and convergence is geometric, so a tenth of it bounds the longer one amply. */
+ * In x: the quintic spline of each level. In tau: the barycentric formula on Chebyshev points of
+ * the second kind in p = ln(tau + shift) (Berrut and Trefethen, SIAM Review 46, 2004),
+ *     v = sum_k w_k v_k,  w_k = c_k/(p - p_k)/sum_j c_j/(p - p_j),  c_k = (-1)^k, half at the ends.
+ * Its error: every second point is again a Chebyshev set; the difference of the two interpolants
+ * is the error of the shorter one, and convergence is geometric, so a tenth of it bounds the
+ * longer one amply. */
 #include "base/context.h"
 #include "grid/grid_kept.h"
 
 #include <math.h>
 #include <string.h>
 
-static const double TIME_SHARE = 0.1;
+static const double TIME_PART = 0.1;
 
 /* Weights of the levels 0, skip, 2 skip, ..; the others get 0. */
 static void level_weights(const hb_grid *grid, double tau, int skip, double *weights)
@@ -33,7 +34,7 @@ static void level_weights(const hb_grid *grid, double tau, int skip, double *wei
     for (int k = 0; k < n; k += skip) weights[k] /= sum;
 }
 
-/* The level of a grid whose levels were asked for one by one; -1: this tau was not. */
+/* The level of a grid whose levels were requested one by one; -1: this tau was not. */
 static int listed_level(const hb_grid *grid, double tau)
 {
     for (int k = 0; k < grid->n_levels; k++)
@@ -56,7 +57,8 @@ static double weighted_value(const hb_grid *grid, const double *weights,
     return v;
 }
 
-/* Multilinear interpolation of an error on the coarsest mesh, the larger of the two levels around tau. */
+/* Multilinear interpolation of an error on the coarsest mesh, the larger of the two levels
+ * around tau. */
 static double error_at(const hb_grid *grid, double *const *errors, size_t width, size_t entry,
                        double tau, const double *x)
 {
@@ -87,8 +89,8 @@ typedef struct tau_weights {
     double tau, all[HB_GRID_MAX_LEVELS], half[HB_GRID_MAX_LEVELS];
 } tau_weights;
 
-static void one_point(const hb_grid *grid, const tau_weights *w, const double *x, double *v,
-                      double *v_error, double *gradient, double *gradient_error)
+static void evaluate_point(const hb_grid *grid, const tau_weights *w, const double *x, double *v,
+                           double *v_error, double *gradient, double *gradient_error)
 {
     const size_t d = (size_t)grid->info.dim;
     hb_spline_place place;
@@ -106,50 +108,53 @@ static void one_point(const hb_grid *grid, const tau_weights *w, const double *x
     }
     if (v_error)
         *v_error =
-            error_at(grid, grid->v_error, 1, 0, w->tau, x) + TIME_SHARE * fabs(value - shorter);
+            error_at(grid, grid->v_error, 1, 0, w->tau, x) + TIME_PART * fabs(value - shorter);
     for (size_t a = 0; a < d && gradient_error; a++)
         gradient_error[a] = error_at(grid, grid->slope_error, d, a, w->tau, x) +
-                            TIME_SHARE * fabs(slopes[a] - other[a]);
+                            TIME_PART * fabs(slopes[a] - other[a]);
 }
 
 /* From xi and sigma to x and tau: v = V - d ln s, slopes by x are those by xi over s. */
-static void unzoom(size_t d, double size, double *v, double *gradient, double *gradient_error)
+static void scaled_values(size_t d, double size, double *v, double *gradient,
+                          double *gradient_error)
 {
     if (v) *v -= (double)d * log(size);
     for (size_t a = 0; a < d && gradient; a++) gradient[a] /= size;
     for (size_t a = 0; a < d && gradient_error; a++) gradient_error[a] /= size;
 }
 
-static void place_in_xi(const hb_grid_zoom *zoom, double size, const double *x, double *xi)
+static void scaled_place(const hb_grid_scaling *scaling, double size, const double *x, double *xi)
 {
-    for (size_t a = 0; a < zoom->d; a++) xi[a] = (x[a] - zoom->place[a]) / size;
+    for (size_t a = 0; a < scaling->d; a++) xi[a] = (x[a] - scaling->place[a]) / size;
 }
 
-static hb_status evaluate_zoomed(hb_context *context, const hb_grid *grid, size_t n,
+static hb_status evaluate_scaled(hb_context *context, const hb_grid *grid, size_t n,
                                  const double *x, double tau, double *v, double *v_error,
                                  double *gradient, double *gradient_error)
 {
     const hb_grid_info *inner = &grid->inner->info;
     const size_t d = (size_t)inner->dim;
-    const double size = hb_zoom_size(grid->zoom, tau), sigma = hb_zoom_sigma(grid->zoom, tau);
+    const double size = hb_scaling_size(grid->scaling, tau),
+                 sigma = hb_scaling_sigma(grid->scaling, tau);
     for (size_t i = 0; i < n; i++) {
-        double xi[3];
-        place_in_xi(grid->zoom, size, x + i * d, xi);
+        double xi[3] = {0};
+        scaled_place(grid->scaling, size, x + i * d, xi);
         for (size_t a = 0; a < d; a++) {
             const double slack = 1e-12 * (inner->high[a] - inner->low[a]);
             HB_CHECK(context, xi[a] >= inner->low[a] - slack && xi[a] <= inner->high[a] + slack,
                      HB_ERROR_ARGUMENT,
                      "point %zu has coordinate %zu = %g outside the grid's box, which at tau = %g "
                      "is [%g, %g]",
-                     i + 1, a + 1, x[i * d + a], tau, grid->zoom->place[a] + size * inner->low[a],
-                     grid->zoom->place[a] + size * inner->high[a]);
+                     i + 1, a + 1, x[i * d + a], tau,
+                     grid->scaling->place[a] + size * inner->low[a],
+                     grid->scaling->place[a] + size * inner->high[a]);
             xi[a] = fmin(fmax(xi[a], inner->low[a]), inner->high[a]);
         }
         double *slope = gradient ? gradient + i * d : NULL,
                *slope_error = gradient_error ? gradient_error + i * d : NULL;
         HB_TRY(hb_grid_evaluate(context, grid->inner, 1, xi, sigma, v ? v + i : NULL,
                                 v_error ? v_error + i : NULL, slope, slope_error));
-        unzoom(d, size, v ? v + i : NULL, slope, slope_error);
+        scaled_values(d, size, v ? v + i : NULL, slope, slope_error);
     }
     return HB_OK;
 }
@@ -165,7 +170,7 @@ hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, size_t n, c
              HB_ERROR_ARGUMENT, "tau is %.12g; the grid is kept on [%.12g, %.12g]", tau,
              grid->tau[0], grid->info.tau);
     if (grid->inner)
-        return evaluate_zoomed(context, grid, n, x, fmin(fmax(tau, grid->tau[0]), grid->info.tau),
+        return evaluate_scaled(context, grid, n, x, fmin(fmax(tau, grid->tau[0]), grid->info.tau),
                                v, v_error, gradient, gradient_error);
     tau_weights w;
     w.tau = fmin(fmax(tau, grid->tau[0]), grid->info.tau);
@@ -176,7 +181,7 @@ hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, size_t n, c
                  "tau is %.12g; the grid is kept at %d values of tau, and this is none of them",
                  tau, grid->n_levels);
         w.tau = grid->tau[level];
-        w.unresolved = level >= grid->doubtful_from; /* what went wrong before goes on */
+        w.unresolved = level >= grid->unreliable_from; /* what went wrong before goes on */
     }
     level_weights(grid, w.tau, 1, w.all);
     level_weights(grid, w.tau, grid->n_levels > 1 && !grid->listed ? 2 : 1, w.half);
@@ -187,16 +192,16 @@ hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, size_t n, c
                      HB_ERROR_ARGUMENT,
                      "point %zu has coordinate %zu = %g outside the grid's box [%g, %g]", i + 1,
                      a + 1, x[i * d + a], grid->info.low[a], grid->info.high[a]);
-        one_point(grid, &w, x + i * d, v ? v + i : NULL, v_error ? v_error + i : NULL,
-                  gradient ? gradient + i * d : NULL,
-                  gradient_error ? gradient_error + i * d : NULL);
+        evaluate_point(grid, &w, x + i * d, v ? v + i : NULL, v_error ? v_error + i : NULL,
+                       gradient ? gradient + i * d : NULL,
+                       gradient_error ? gradient_error + i * d : NULL);
     }
     return HB_OK;
 }
 
-/* Outside the box, where next to no mass is, v goes on linearly from the wall. */
-static void field_point(const hb_grid *grid, const double *weights, const double *x, double *v,
-                        double *gradient)
+/* Outside the box, where next to no mass is, v goes on linearly from the boundary. */
+static void evaluate_field_point(const hb_grid *grid, const double *weights, const double *x,
+                                 double *v, double *gradient)
 {
     const int dim = grid->info.dim;
     hb_spline_place place;
@@ -224,12 +229,12 @@ static int evaluate_field(void *user, size_t n, const double *x, const double *t
         const double at =
             grid->listed ? grid->tau[level] : fmin(fmax(tau[i], grid->tau[0]), grid->info.tau);
         if (i == 0 || tau[i] != tau[i - 1]) level_weights(grid, at, 1, weights);
-        field_point(grid, weights, x + i * d, v + i, gradient ? gradient + i * d : NULL);
+        evaluate_field_point(grid, weights, x + i * d, v + i, gradient ? gradient + i * d : NULL);
     }
     return 0;
 }
 
-static int evaluate_zoomed_field(void *user, size_t n, const double *x, const double *tau,
+static int evaluate_scaled_field(void *user, size_t n, const double *x, const double *tau,
                                  double *v, double *gradient)
 {
     const hb_grid *grid = user;
@@ -238,11 +243,12 @@ static int evaluate_zoomed_field(void *user, size_t n, const double *x, const do
     for (size_t i = 0; i < n; i++) {
         if (!(tau[i] >= grid->tau[0] - slack && tau[i] <= grid->info.tau + slack)) return 1;
         const double now = fmin(fmax(tau[i], grid->tau[0]), grid->info.tau);
-        const double size = hb_zoom_size(grid->zoom, now), sigma = hb_zoom_sigma(grid->zoom, now);
+        const double size = hb_scaling_size(grid->scaling, now),
+                     sigma = hb_scaling_sigma(grid->scaling, now);
         double xi[3], *slope = gradient ? gradient + i * d : NULL;
-        place_in_xi(grid->zoom, size, x + i * d, xi);
+        scaled_place(grid->scaling, size, x + i * d, xi);
         if (evaluate_field(grid->inner, 1, xi, &sigma, v + i, slope)) return 1;
-        unzoom(d, size, v + i, slope, NULL);
+        scaled_values(d, size, v + i, slope, NULL);
     }
     return 0;
 }
@@ -253,6 +259,6 @@ void hb_grid_field(const hb_grid *grid, hb_field *out)
     out->dim = grid->info.dim;
     out->tau_min = grid->tau[0];
     out->tau_max = grid->info.tau;
-    out->evaluate = grid->inner ? evaluate_zoomed_field : evaluate_field;
+    out->evaluate = grid->inner ? evaluate_scaled_field : evaluate_field;
     out->user = (void *)(uintptr_t)grid; /* the callback only reads */
 }

@@ -1,27 +1,20 @@
-/* Three meshes, one answer, and an honest error.
+/* Three meshes, one answer, and its error.
  *
- * a, b, c are v on the meshes h, 2h, 4h (every node of a coarser mesh is one of the finer). The error
- * of the scheme is even in h, so that
- *     a + (a - b)/3   and   b + (b - c)/3      are right to O(h^4); call their difference D;
- *     v = a + (a - b)/3 + D/15                 is right to O(h^6).
- * The corrections are known on the coarser nodes only; both are smooth and small, and quintic splines
- * carry them to the others. The error reported is the size of the last correction, |D|/15, taken as the
- * largest among neighbouring nodes so that a change of sign of D does not feign accuracy. In tests
- * the error is a tenth to all of that: not less, so that a claim of order h^6 would not be honest. To it
- * are added
- *     doubt:         where the corrections do not fall fast, r = |D|/15 : |a - b|/3 above 0.1, the mesh
- *                    is too coarse for the series; the claim is (10 r)^2 times larger there, up to
- *                    twice the first correction;
- *     interpolation: v is interpolated from every second node to the others; a spline of order 6 on the
- *                    full mesh is 64 times better, half of that gain is claimed;
- *     time:          (TIME_FACTOR + depth) tolerances: what the integration was seen to lose at most (from a point, where
- *                    steps are many, twice that). Its
- *                    own tolerance grows much faster with the depth (time_stepper.c), but tails follow
- *                    the bulk, and forget their own errors; below DEEP, where v moves fastest, they do
- *                    not, and TIME_FACTOR of the local tolerances are added.
- * Slopes: the same from differences of D, and for interpolation and time 4/h and 1/width-like factors. */
+ * a, b, c are v on the meshes h, 2h, 4h (every node of a coarser mesh is one of the finer). The
+ * error of the scheme is even in h: a + (a - b)/3 and b + (b - c)/3 are right to O(h^4), with
+ * difference D, and
+ *     v = a + (a - b)/3 + D/15      is right to O(h^6).
+ * Quintic splines carry the corrections to the other nodes. The reported error is the last
+ * correction, |D|/15, the largest among neighbours so that a change of sign of D does not feign
+ * accuracy; in tests the error is a tenth to all of that. To it are added: (10 r)^2 times as
+ * much, up to twice the first correction, where the ratio of corrections r = |D|/15 : |a - b|/3
+ * is above 0.1; half of what a spline on every second node loses, over 32; and for the time
+ * integration (TIME_FACTOR + depth) tolerances (from a point twice that), local ones below DEEP
+ * (time_stepper.c). Slopes: the same from differences of D, and 4/h and 1/width-like factors.
+ * docs/grid.md has the reasons. */
 #include "base/context.h"
 #include "base/memory.h"
+#include "grid/grid_constants.h"
 #include "grid/grid_kept.h"
 #include "grid/time_stepper.h"
 #include "problem/drift_facts.h"
@@ -29,20 +22,6 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-static const double DEEP = 60;       /* below this depth time errors are local */
-static const double TIME_FACTOR = 8; /* global error against tolerance, in the bulk */
-/* Peclet numbers (grid_wind.c): claims are doubled above the first; above the second the order is asked for. */
-static const double BREEZE = 0.8, FAST_WIND = 2;
-static const double STORM = 4;  /* with a pulse in t, from here the order is the first at best */
-static const double FAST = 0.1; /* ratio of corrections that raises no doubt */
-static const double SECOND_ORDER = 0.35; /* ratio that raises no doubt about the order */
-static const double MOST_RATIO = 0.9, MOST_APART = 0.1; /* find_slow */
-static const double LARGE = 60, TAIL = 10;              /* find_slow */
-/* In three dimensions, whose meshes are coarse, of the first correction: what splines lose of it between nodes. */
-static const double BETWEEN = 0.02;
-static const double UNEVEN = 3; /* spacing beside a narrow feature, over the smallest in it */
-static const double INTERPOLATION_GAIN = 32; /* claimed of the 64 */
 
 /* The node of mesh `fine` that is node i of `coarse`; every `ratio`-th node per axis. */
 static size_t same_node(const hb_mesh *fine, const hb_mesh *coarse, int ratio, size_t i)
@@ -83,10 +62,8 @@ static void prolong(const hb_mesh *fine, const hb_mesh *coarse, const double *co
 {
     for (size_t i = 0; i < fine->size; i++) {
         double x[3];
-        hb_spline_place place;
         hb_mesh_point(fine, i, x);
-        hb_spline_locate(coarse, x, &place);
-        out[i] += factor * hb_spline_value(coarse, coefficients, &place, NULL);
+        out[i] += factor * hb_spline_at(coarse, coefficients, x);
     }
 }
 
@@ -108,10 +85,10 @@ static void spread_maximum(const hb_mesh *mesh, size_t width, double *values, do
     }
 }
 
-/* max(1, (r/FAST)^2) with r the ratio of the second correction to the first, each the largest within two
- * nodes; limited so that the claim stays below twice the first. first[size] and second[size], both
- * overwritten by their maxima. */
-static void doubt_factors(const hb_mesh *mesh, double *first, double *second, double *scratch,
+/* max(1, (r/FAST)^2) with r the ratio of the second correction to the first, each the largest
+ * within two nodes; limited so that the error stays below twice the first. first[size] and
+ * second[size], both overwritten by their maxima. */
+static void ratio_factors(const hb_mesh *mesh, double *first, double *second, double *scratch,
                           double *factors)
 {
     for (int pass = 0; pass < 2; pass++) {
@@ -124,7 +101,8 @@ static void doubt_factors(const hb_mesh *mesh, double *first, double *second, do
     }
 }
 
-/* |D|/15 and |dD/dx_a|/15 on the coarsest mesh, times the factors; v_error holds the first corrections. */
+/* |D|/15 and |dD/dx_a|/15 on the coarsest mesh, times the factors; v_error holds the first
+ * corrections. */
 static void difference_errors(const hb_mesh *mesh, const double *D, const double *factors,
                               double *v_error, double *slope)
 {
@@ -171,8 +149,7 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
 {
     const hb_mesh *fine = &grid->mesh[0], *coarse = &grid->mesh[2];
     const size_t d = (size_t)fine->dim;
-    double top = -INFINITY;
-    for (size_t i = 0; i < fine->size; i++) top = fmax(top, v[i]);
+    const double top = hb_mesh_top(fine, v);
     for (size_t i = 0; i < coarse->size; i++) {
         const double depth = top - v[same_node(fine, coarse, 4, i)];
         const double error = (TIME_FACTOR + depth) * grid->tolerance * (grid->strict < 1 ? 2 : 1);
@@ -185,30 +162,29 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
     }
 }
 
-/* Where |F| h is large the scheme is of first order only: a fast drift or turn, a pulse in time, the tails of a
- * stationary density. How fast the meshes converge is asked of q = |a - b|/|b - c|, each the largest within two nodes: 1/4 for second
- * order. What is left beyond a is |a - b| q/(1 - q), of which the extrapolation takes a third of |a - b|; the rest goes
- * into slow[size], infinite where the meshes do not converge at all. In a STORM q is 1/2 at
- * least: the coarsest mesh is so far
- * from first order that q passes through 1/4 (-x(1 + A exp(-((t - 0.3)/1e-4)^2)) was off by 60
- * errors). Elsewhere that is done where |a - b| is above
- * MOST_APART and u is e^-TAIL of its maximum or less; there the series may fail even where its terms fall well, and
- * |a - b|^2/LARGE is added. */
+/* Where |F| h is large the scheme is of first order only: a fast drift or turn, a pulse in time,
+ * the tails of a stationary density. How fast the meshes converge is asked of q = |a - b|/|b -
+ * c|, each the largest within two nodes: 1/4 for second order. What is left beyond a is |a - b|
+ * q/(1 - q), of which the extrapolation takes a third of |a - b|; the rest goes into slow[size],
+ * infinite where the meshes do not converge at all. In a PULSE_FIRST_ORDER q is 1/2 at least:
+ * the coarsest mesh is so far from first order that q passes through 1/4 (-x(1 + A exp(-((t -
+ * 0.3)/1e-4)^2)) was off by 60 errors). Elsewhere that is done where |a - b| is above MOST_APART
+ * and u is e^-TAIL of its maximum or less; there the series may fail even where its terms fall
+ * well, and |a - b|^2/LARGE is added. */
 static int asks_order(const hb_grid *grid)
 {
-    return grid->asks_order || grid->wind > FAST_WIND;
+    return grid->asks_order || grid->peclet > FIRST_ORDER;
 }
 
 static void find_slow(const hb_grid *grid, const double *v, const double *middle,
                       const double *coarse, double *slow, double *before, double *scratch)
 {
     const hb_mesh *m = grid->mesh;
-    double top = -INFINITY;
+    const double top = hb_mesh_top(&m[2], coarse);
     for (size_t i = 0; i < m[2].size; i++) {
         const double b = middle[same_node(&m[1], &m[2], 2, i)];
         slow[i] = fabs(v[same_node(&m[0], &m[2], 4, i)] - b);
         before[i] = fabs(b - coarse[i]);
-        top = fmax(top, coarse[i]);
     }
     for (int pass = 0; pass < 2; pass++) {
         spread_maximum(&m[2], 1, slow, scratch);
@@ -216,7 +192,7 @@ static void find_slow(const hb_grid *grid, const double *v, const double *middle
     }
     for (size_t i = 0; i < m[2].size; i++) {
         const double first = slow[i], q = first / fmax(before[i], DBL_MIN);
-        const double least = grid->pulses && grid->wind > STORM ? 0.5 : 0.25;
+        const double least = grid->pulses && grid->peclet > PULSE_FIRST_ORDER ? 0.5 : 0.25;
         const double sure = q > SECOND_ORDER ? fmin(fmax(q, least), MOST_RATIO) : least;
         const int tail = coarse[i] < top - TAIL;
         slow[i] = tail && !grid->stationary ? first * first / LARGE : 0;
@@ -237,7 +213,8 @@ static void add_slow(hb_grid *grid, int level, const double *slow)
     }
 }
 
-/* One dimension: whether cells inside the core region, v above `least`, are much smaller than others on both sides. */
+/* One dimension: whether cells inside the core region, v above `least`, are much smaller than
+ * others on both sides. */
 static int has_narrow_feature(const hb_mesh *mesh, const double *v, double least)
 {
     double smallest = INFINITY, left = 0, right = 0;
@@ -254,14 +231,14 @@ static int has_narrow_feature(const hb_mesh *mesh, const double *v, double least
     return fmin(left, right) > UNEVEN * smallest;
 }
 
-/* What the meshes lose at a narrow feature moves v beyond it by a constant, for which D may pass through 0 on a whole
- * side. So no node reports less than the largest of the core region. */
+/* What the meshes lose at a narrow feature moves v beyond it by a constant, for which D may pass
+ * through 0 on a whole side. So no node reports less than the largest of the core region. */
 static void hold_largest(const hb_grid *grid, const double *v, double *v_error, double *slope)
 {
     const hb_mesh *fine = &grid->mesh[0], *mesh = &grid->mesh[2];
-    double top = -INFINITY, largest = 0,
+    const double top = hb_mesh_top(fine, v);
+    double largest = 0,
            width = 0; /* width: where v is within 1/2 of its top, two standard deviations */
-    for (size_t i = 0; i < fine->size; i++) top = fmax(top, v[i]);
     if (!has_narrow_feature(fine, v, top - TAIL)) return;
     for (size_t i = 0; i < mesh->size; i++)
         if (v[same_node(fine, mesh, 4, i)] > top - TAIL) largest = fmax(largest, v_error[i]);
@@ -287,8 +264,8 @@ static hb_status extrapolate(hb_grid *grid, int level, double *v, double *middle
         first[i] = fabs(a - b) / 3;
         second[i] = fabs(coarse[i]) / 15;
     }
-    doubt_factors(&m[2], first, second, scratch + 2 * m[2].size, factors);
-    for (size_t i = 0; i < m[2].size && grid->wind > BREEZE; i++) factors[i] *= 2;
+    ratio_factors(&m[2], first, second, scratch + 2 * m[2].size, factors);
+    for (size_t i = 0; i < m[2].size && grid->peclet > DOUBLED; i++) factors[i] *= 2;
     difference_errors(&m[2], coarse, factors, grid->v_error[level], grid->slope_error[level]);
     hold_largest(grid, v, grid->v_error[level], grid->slope_error[level]);
     for (size_t i = 0; i < m[1].size; i++)
@@ -300,19 +277,19 @@ static hb_status extrapolate(hb_grid *grid, int level, double *v, double *middle
     return HB_OK;
 }
 
-/* With breaks of the drift between the nodes the error is no series in h^2. For jumps v is that of the
- * finest mesh and the claim is the larger of |a - b| and |b - c|/2; for kinks one extrapolation is made
- * and a third of that is claimed. */
+/* With breaks of the drift between the nodes the error is no series in h^2. For jumps v is that
+ * of the finest mesh and the error is the larger of |a - b| and |b - c|/2; for kinks one
+ * extrapolation is made and a third of that is reported. */
 static hb_status compare_meshes(hb_grid *grid, int level, double *v, double *middle, double *coarse,
                                 double *scratch)
 {
     const hb_mesh *m = grid->mesh;
     const size_t d = (size_t)m[0].dim;
-    const double share = grid->flaws.jumps ? 1 : 1.0 / 3;
+    const double part = grid->flaws.jumps ? 1 : 1.0 / 3;
     for (size_t i = 0; i < m[2].size; i++) {
         const double a = v[same_node(&m[0], &m[2], 4, i)];
         const double b = middle[same_node(&m[1], &m[2], 2, i)], c = coarse[i];
-        grid->v_error[level][i] = share * fmax(fabs(a - b), fabs(b - c) / 2);
+        grid->v_error[level][i] = part * fmax(fabs(a - b), fabs(b - c) / 2);
     }
     for (int pass = 0; pass < 2; pass++) spread_maximum(&m[2], 1, grid->v_error[level], scratch);
     for (size_t k = 0; k < m[2].size * d; k++)
@@ -326,8 +303,8 @@ static hb_status compare_meshes(hb_grid *grid, int level, double *v, double *mid
     return HB_OK;
 }
 
-static hb_status combine(hb_grid *grid, int level, double *v, double *middle, double *coarse,
-                         double *scratch)
+static hb_status combine_level(hb_grid *grid, int level, double *v, double *middle, double *coarse,
+                               double *scratch)
 {
     const size_t d = (size_t)grid->info.dim;
     const int broken = grid->flaws.jumps || grid->flaws.kinks;
@@ -339,8 +316,8 @@ static hb_status combine(hb_grid *grid, int level, double *v, double *middle, do
     return hb_spline_fit(grid->context, &grid->mesh[0], v);
 }
 
-/* |F_a(x + 2h e) - F_a(x - 2h e)| of the coarsest mesh, where an argument of a break changes sign in
- * between, along any axis e. */
+/* |F_a(x + 2h e) - F_a(x - 2h e)| of the coarsest mesh, where an argument of a break changes
+ * sign in between, along any axis e. */
 static hb_status jump_at(hb_grid *grid, const hb_problem *problem, double tau, size_t node,
                          double *arguments, double *jump)
 {
@@ -394,7 +371,8 @@ hb_status hb_grid_combine(hb_grid *grid, int level, double *middle, double *coar
     if (slow)
         find_slow(grid, grid->v[level], middle, coarse, slow, scratch,
                   (double *)scratch + grid->mesh[2].size);
-    if (status == HB_OK) status = combine(grid, level, grid->v[level], middle, coarse, scratch);
+    if (status == HB_OK)
+        status = combine_level(grid, level, grid->v[level], middle, coarse, scratch);
     if (status == HB_OK && slow) add_slow(grid, level, slow);
     hb_release(grid->context, slow);
     hb_release(grid->context, scratch);

@@ -1,18 +1,17 @@
 /* A box of nodes, and its lines in strands.
  *
- * An axis is one piece with even nodes, or several that share their ends, the joints. Joints are nodes of
- * every mesh: a jump of the drift is put on one, and the spacing may change there. Within a piece all is as
- * on an even mesh; a joint's cell is made of two halves, as a wall's is of one, so that the error of the
- * scheme stays even in the spacings.
+ * An axis is one piece with even nodes, or several that share their ends, the joints. Joints are
+ * nodes of every mesh: a jump of the drift is put on one, and the spacing may change there. Within
+ * a piece all is as on an even mesh; a joint's cell is made of two halves, as a boundary's is of
+ * one, so that the error of the scheme stays even in the spacings.
  *
- * A strand is up to HB_STRAND_WIDTH neighbouring lines along an axis. Strands of an axis touch disjoint nodes,
- * and are the tasks that threads share.
+ * A strand is up to HB_STRAND_WIDTH neighbouring lines along an axis. Strands of an axis touch
+ * disjoint nodes, and are the tasks that threads share.
  *
  * Must reproduce: every node is in one strand of an axis. */
 #include "grid/grid_mesh.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 hb_axis hb_axis_even(int cells, double low, double high)
@@ -45,7 +44,7 @@ void hb_mesh_set(hb_mesh *mesh, int dim, const int *cells, const double *low, co
 }
 
 /* The last piece that begins at or before x, or, counted in nodes, at or before node x. */
-static int find_piece(const hb_axis *axis, int in_nodes, double x)
+static int axis_find_piece(const hb_axis *axis, int in_nodes, double x)
 {
     int low = 0, high = axis->pieces - 1;
     while (low < high) {
@@ -59,26 +58,26 @@ static int find_piece(const hb_axis *axis, int in_nodes, double x)
 }
 
 /* The piece of the edge above node k. */
-static int piece_of_edge(const hb_axis *axis, int k)
+static int axis_edge_piece(const hb_axis *axis, int k)
 {
-    return find_piece(axis, 1, k);
+    return axis_find_piece(axis, 1, k);
 }
 
-static double spacing_of(const hb_axis *axis, int p)
+static double axis_spacing(const hb_axis *axis, int p)
 {
     return (axis->joint[p + 1] - axis->joint[p]) / (axis->first[p + 1] - axis->first[p]);
 }
 
 double hb_mesh_spacing(const hb_mesh *mesh, int axis, int k)
 {
-    return spacing_of(&mesh->axis[axis], piece_of_edge(&mesh->axis[axis], k));
+    return axis_spacing(&mesh->axis[axis], axis_edge_piece(&mesh->axis[axis], k));
 }
 
 double hb_mesh_coordinate(const hb_mesh *mesh, int axis, int k)
 {
     const hb_axis *a = &mesh->axis[axis];
-    const int p = piece_of_edge(a, k);
-    return a->joint[p] + (k - a->first[p]) * spacing_of(a, p);
+    const int p = axis_edge_piece(a, k);
+    return a->joint[p] + (k - a->first[p]) * axis_spacing(a, p);
 }
 
 double hb_mesh_cell(const hb_mesh *mesh, int axis, int k)
@@ -90,14 +89,14 @@ double hb_mesh_cell(const hb_mesh *mesh, int axis, int k)
 
 int hb_mesh_piece(const hb_mesh *mesh, int axis, double x)
 {
-    return find_piece(&mesh->axis[axis], 0, x);
+    return axis_find_piece(&mesh->axis[axis], 0, x);
 }
 
 double hb_mesh_position(const hb_mesh *mesh, int axis, double x)
 {
     const hb_axis *a = &mesh->axis[axis];
     const int p = hb_mesh_piece(mesh, axis, x);
-    const double s = a->first[p] + (x - a->joint[p]) / spacing_of(a, p);
+    const double s = a->first[p] + (x - a->joint[p]) / axis_spacing(a, p);
     return fmin(fmax(s, 0), mesh->nodes[axis] - 1);
 }
 
@@ -117,7 +116,7 @@ void hb_mesh_point(const hb_mesh *mesh, size_t node, double *x)
     }
 }
 
-static double cell_weight(const hb_mesh *mesh, size_t node)
+double hb_mesh_volume(const hb_mesh *mesh, size_t node)
 {
     double weight = 1;
     for (int a = mesh->dim - 1; a >= 0; a--) {
@@ -128,40 +127,61 @@ static double cell_weight(const hb_mesh *mesh, size_t node)
     return weight;
 }
 
+size_t hb_mesh_index(const hb_mesh *mesh, int axis, size_t node)
+{
+    return node / hb_mesh_stride(mesh, axis) % (size_t)mesh->nodes[axis];
+}
+
+size_t hb_mesh_nearest(const hb_mesh *mesh, const double *x)
+{
+    size_t node = 0;
+    for (int a = 0; a < mesh->dim; a++)
+        node += (size_t)(hb_mesh_position(mesh, a, x[a]) + 0.5) * hb_mesh_stride(mesh, a);
+    return node;
+}
+
+double hb_mesh_top(const hb_mesh *mesh, const double *v)
+{
+    double top = -INFINITY;
+    for (size_t i = 0; i < mesh->size; i++) top = fmax(top, v[i]);
+    return top;
+}
+
 double hb_mesh_log_mass(const hb_mesh *mesh, const double *v)
 {
-    double top = -INFINITY, sum = 0;
-    for (size_t i = 0; i < mesh->size; i++) top = v[i] > top ? v[i] : top;
+    const double top = hb_mesh_top(mesh, v);
+    double sum = 0;
     if (!isfinite(top)) return top;
-    for (size_t i = 0; i < mesh->size; i++) sum += cell_weight(mesh, i) * exp(v[i] - top);
+    for (size_t i = 0; i < mesh->size; i++) sum += hb_mesh_volume(mesh, i) * exp(v[i] - top);
     return top + log(sum);
 }
 
-/* ---- strands ---------------------------------------------------------------------------------- */
+/* ---- strands ---- */
 
-/* Lines that may share a strand: those of the last axis all, of another those that are contiguous. */
-static size_t lines_together(const hb_mesh *mesh, int axis)
+/* Lines that may share a strand: those of the last axis all, of another those that are
+ * contiguous. */
+static size_t mesh_lines_together(const hb_mesh *mesh, int axis)
 {
     if (axis == mesh->dim - 1) return mesh->size / (size_t)mesh->nodes[axis];
     return hb_mesh_stride(mesh, axis);
 }
 
-static size_t strands_together(size_t lines)
+static size_t mesh_strands_together(size_t lines)
 {
     return (lines + HB_STRAND_WIDTH - 1) / HB_STRAND_WIDTH;
 }
 
 size_t hb_mesh_strands(const hb_mesh *mesh, int axis)
 {
-    const size_t lines = lines_together(mesh, axis), n = (size_t)mesh->nodes[axis];
-    return mesh->size / (lines * n) * strands_together(lines);
+    const size_t lines = mesh_lines_together(mesh, axis), n = (size_t)mesh->nodes[axis];
+    return mesh->size / (lines * n) * mesh_strands_together(lines);
 }
 
 hb_strand hb_mesh_strand(const hb_mesh *mesh, int axis, size_t index)
 {
-    const size_t lines = lines_together(mesh, axis), n = (size_t)mesh->nodes[axis];
-    const size_t outer = index / strands_together(lines);
-    const size_t first = index % strands_together(lines) * HB_STRAND_WIDTH;
+    const size_t lines = mesh_lines_together(mesh, axis), n = (size_t)mesh->nodes[axis];
+    const size_t outer = index / mesh_strands_together(lines);
+    const size_t first = index % mesh_strands_together(lines) * HB_STRAND_WIDTH;
     const size_t rest = lines - first, width = rest < HB_STRAND_WIDTH ? rest : HB_STRAND_WIDTH;
     const size_t step = hb_mesh_stride(mesh, axis), apart = step == 1 ? n : 1;
     return (hb_strand){.n = n,
@@ -169,13 +189,4 @@ hb_strand hb_mesh_strand(const hb_mesh *mesh, int axis, size_t index)
                        .node = outer * lines * n + first * apart,
                        .step = step,
                        .apart = apart};
-}
-
-const char *hb_mesh_place_text(int dim, const double *x, size_t size, char *text)
-{
-    size_t used = 0;
-    for (int a = 0; a < dim; a++)
-        used += (size_t)snprintf(text + used, size - used, "%s%.4g%s", a ? ", " : "(", x[a],
-                                 a + 1 == dim ? ")" : "");
-    return text;
 }

@@ -4,8 +4,8 @@
 
 #include <heatball/base.h>
 
-/* Pieces of an axis with even nodes each. Piece p has the nodes first[p] .. first[p+1] from x = joint[p] to
- * joint[p+1]; its neighbours share its ends. */
+/* Pieces of an axis with even nodes each. Piece p has the nodes first[p] .. first[p+1] from x =
+ * joint[p] to joint[p+1]; its neighbours share its ends. */
 enum { HB_MESH_PIECES = 64 };
 
 typedef struct hb_axis {
@@ -13,6 +13,9 @@ typedef struct hb_axis {
     int first[HB_MESH_PIECES + 1];
     double joint[HB_MESH_PIECES + 1];
 } hb_axis;
+
+/* The two Gauss points of [0, 1]. */
+static const double hb_mesh_gauss[2] = {0.21132486540518711775, 0.78867513459481288225};
 
 /* The last axis runs fastest. */
 typedef struct hb_mesh {
@@ -36,14 +39,20 @@ double hb_mesh_spacing(const hb_mesh *mesh, int axis, int k);
 double hb_mesh_cell(const hb_mesh *mesh, int axis, int k);
 /* The piece that holds x (the upper one at a joint, the last beyond all). */
 int hb_mesh_piece(const hb_mesh *mesh, int axis, double x);
-/* x as a number of nodes from the lower wall, limited to the box. */
+/* x as a number of nodes from the lower boundary, limited to the box. */
 double hb_mesh_position(const hb_mesh *mesh, int axis, double x);
 /* The distance in memory of two neighbours along an axis. */
 size_t hb_mesh_stride(const hb_mesh *mesh, int axis);
+/* The index of a node along an axis. */
+size_t hb_mesh_index(const hb_mesh *mesh, int axis, size_t node);
+/* The node nearest to x[dim]. */
+size_t hb_mesh_nearest(const hb_mesh *mesh, const double *x);
+/* The volume of the cell that a node owns. */
+double hb_mesh_volume(const hb_mesh *mesh, size_t node);
+/* The largest of v[size]. */
+double hb_mesh_top(const hb_mesh *mesh, const double *v);
 /* The point of a node: x[dim]. */
 void hb_mesh_point(const hb_mesh *mesh, size_t node, double *x);
-/* "(1, -0.5)" for messages. */
-const char *hb_mesh_place_text(int dim, const double *x, size_t size, char *text);
 /* ln of the integral of e^v over the box (the trapezoidal rule, which the scheme conserves). */
 double hb_mesh_log_mass(const hb_mesh *mesh, const double *v);
 

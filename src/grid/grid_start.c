@@ -1,24 +1,15 @@
 /* Where the time integration starts.
  *
- * Smooth initial data are taken at the nodes, at tau = 0. Data with jumps or zeros (a uniform box), or
- * narrower than the mesh, have no usable logarithm; they are carried by the heat flow without drift to
- * a small tau = s and the integration starts there:
- *     u(., s) = u0 * Phi(., s),     s = W^2 h^2/2 per axis: a Gaussian of W = 4 spacings
- * (axes with different h get their own width; the clock starts at the mean of their s). What the drift
- * would have done in that time is an error of order s = O(h^2), smooth after the flow, which the
- * extrapolation over h, h/2, h/4 removes to leading order and counts in its error estimate. Nothing
- * vanishes and nothing rings: all is done on logarithms. For a uniform box the flow is known,
- *     u = product over axes of (erf((x - low)/2 sqrt(s)) - erf((x - high)/2 sqrt(s)))/(2 (high - low)),
- * otherwise cell averages are taken and summed against the Gaussian axis by axis.
- *
- * Far out, where u0 is below e^-45 of its maximum, even smooth data may fall by more than the coarsest
- * mesh can follow from node to node. There a steeper slope than MAX_RISE per node is not followed: v is
- * replaced by the least function above it with that slope, max over y of v(y) - sum steepest_a |x_a - y_a|.
- * That adds e^-45 of the mass at most.
- *
- * On even nodes the finest mesh says what the mass of smooth data is; coarser ones are scaled to the same. Where the
- * spacing changes, the trapezoidal rule itself is off by c h^2: values are left as they are, and the
- * extrapolation over the meshes takes that part away with the rest.
+ * Smooth initial data are taken at the nodes, at tau = 0. Data with jumps or zeros, or narrower
+ * than the mesh, are carried by the heat flow without drift to a small tau = s = W^2 h^2/2, W = 4
+ * spacings (the mean over axes of different h); what the drift would have done is an error of order
+ * h^2, which the extrapolation removes to leading order. For a uniform box the flow is known,
+ *     u = product over axes of (erf((x - low)/b) - erf((x - high)/b))/(2 (high - low)),
+ *     b = 2 sqrt(s),
+ * otherwise cell averages are summed against the Gaussian axis by axis, all on logarithms. Below
+ * e^-45 of the maximum slopes above MAX_RISE per node are replaced by the least function above v
+ * with that slope. On even nodes coarser meshes are scaled to the mass of the finest; where the
+ * spacing changes the extrapolation removes the trapezoidal rule's c h^2.
  *
  * Must reproduce: at the edge of a uniform box of width L, u(., s) = 1/(2 L). */
 #include "grid/grid_start.h"
@@ -68,7 +59,8 @@ static hb_status node_values(hb_context *context, const hb_problem *problem,
     return HB_OK;
 }
 
-/* Whether v, which is not -inf here, cannot be followed from node i to its neighbours along an axis. */
+/* Whether v, which is not -inf here, cannot be followed from node i to its neighbours along an
+ * axis. */
 static int is_rough_at(const double *v, size_t i, size_t stride, size_t k, size_t n)
 {
     const double left = k > 0 ? v[i - stride] : v[i], right = k + 1 < n ? v[i + stride] : v[i];
@@ -78,8 +70,7 @@ static int is_rough_at(const double *v, size_t i, size_t stride, size_t k, size_
 
 static int is_rough(const hb_mesh *mesh, const double *v)
 {
-    double top = -INFINITY;
-    for (size_t i = 0; i < mesh->size; i++) top = fmax(top, v[i]);
+    const double top = hb_mesh_top(mesh, v);
     if (!isfinite(top)) return 1;
     for (int a = 0; a < mesh->dim; a++) {
         const size_t stride = hb_mesh_stride(mesh, a), n = (size_t)mesh->nodes[a];
@@ -133,7 +124,7 @@ static void limit_slopes(const hb_mesh *mesh, const double *steepest, double *v)
     }
 }
 
-/* ---- a uniform box ---------------------------------------------------------------------------- */
+/* ---- a uniform box ---- */
 
 static double log_erfc(double z)
 {
@@ -165,10 +156,10 @@ static void flow_of_box(const hb_mesh *mesh, const double *low, const double *hi
     }
 }
 
-/* ---- anything else ---------------------------------------------------------------------------- */
+/* ---- anything else ---- */
 
-/* From a node to the given part of its cell, which is wider on one side where the spacing changes; at a
- * wall the cell is taken as if it went on. */
+/* From a node to the given part of its cell, which is wider on one side where the spacing
+ * changes; at a boundary the cell is taken as if it went on. */
 static double part_of_cell(const hb_mesh *mesh, int axis, size_t node, double part)
 {
     const int n = mesh->nodes[axis];
@@ -178,8 +169,9 @@ static double part_of_cell(const hb_mesh *mesh, int axis, size_t node, double pa
     return 0.5 * (part * (below + above) - below);
 }
 
-/* Adds the mass between low and high, which are on the edge from x[0] to x[1], to its ends, such that its mean stays where
- * it is. Parts whose halves differ by much are halved, so that jumps and poles are where they are. */
+/* Adds the mass between low and high, which are on the edge from x[0] to x[1], to its ends, such
+ * that its mean stays where it is. Parts whose halves differ by much are halved, so that jumps
+ * and poles are where they are. */
 static hb_status share_part(hb_context *context, const hb_problem *problem, int axis,
                             const double *x, double low, double high, int depth, double *ends)
 {
@@ -222,8 +214,9 @@ static hb_status share_masses(hb_context *context, const hb_problem *problem, co
     return HB_OK;
 }
 
-/* ln of the mean of u0 over each node's cell, where the axes are independent; *known: 0 when that is not so. A density
- * with kinks or jumps between the nodes must be such: points in the cells would see them by chance. */
+/* ln of the mean of u0 over each node's cell, where the axes are independent; *known: 0 when
+ * that is not so. A density with kinks or jumps between the nodes must be such: points in the
+ * cells would see them by chance. */
 static hb_status cell_masses(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
                              double *v, int *known)
 {
@@ -271,7 +264,8 @@ static hb_status cell_averages(hb_context *context, const hb_problem *problem, c
     return HB_OK;
 }
 
-/* ln of the sum over k of exp(line[k]) times its cell times the Gaussian of WIDTH spacings h at x[i] - x[k]. */
+/* ln of the sum over k of exp(line[k]) times its cell times the Gaussian of WIDTH spacings h at
+ * x[i] - x[k]. */
 static double flow_at(const double *line, const double *x, size_t n, double h, size_t i)
 {
     double top = -INFINITY, sum = 0;
@@ -296,9 +290,9 @@ static hb_status flow_along(hb_context *context, const hb_mesh *mesh, int axis, 
     HB_TRY(hb_allocate(context, 3 * n, sizeof(double), &memory));
     double *line = memory, *x = line + n, *log_cell = x + n; // (n) each
     for (int k = 0; k < (int)n; k++) {
-        const int wall = k == 0 || k + 1 == (int)n;
+        const int boundary = k == 0 || k + 1 == (int)n;
         x[k] = hb_mesh_coordinate(mesh, axis, k);
-        log_cell[k] = log(hb_mesh_cell(mesh, axis, k) * (wall ? 2 : 1) / h);
+        log_cell[k] = log(hb_mesh_cell(mesh, axis, k) * (boundary ? 2 : 1) / h);
     }
     for (size_t c = 0; c < mesh->size / n; c++) {
         double *start = v + c / stride * n * stride + c % stride;
@@ -309,7 +303,7 @@ static hb_status flow_along(hb_context *context, const hb_mesh *mesh, int axis, 
     return HB_OK;
 }
 
-/* ---- both ------------------------------------------------------------------------------------- */
+/* ---- both ---- */
 
 static hb_status rough_start(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
                              const double *steepest, double *v)

@@ -21,7 +21,8 @@ hb_status hb_grid_start_decide(hb_context *context, const hb_problem *problem,
                                const hb_grid_from *from, const hb_mesh *coarsest, double *v,
                                hb_start_plan *out);
 /* v[size] to start from, and its tau: 0 for smooth data, a small multiple of h^2 for rough ones.
- * *log_mass: that of v on the finest mesh, to which others are scaled; NaN on the finest, which sets it. */
+ * *log_mass: that of v on the finest mesh, to which others are scaled; NaN on the finest, which
+ * sets it. */
 hb_status hb_grid_start(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
                         const hb_start_plan *plan, double *log_mass, double *v, double *tau);
 /* The tau of a rough start. */

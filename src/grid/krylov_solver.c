@@ -1,15 +1,16 @@
 /* The linear systems of CVODE's Newton iterations, (I - gamma J) x = b.
  *
  * J is that of the last rate: tails move by many units of v in a few steps and their weights are
- * exponentials of it, so that a Jacobian of an earlier step would not do; the lines are factored before
- * every solve. In d = 1 one elimination along the line is the solution. In d = 2, 3 let L = I - gamma J
- * along axis 0 and P = the product of I - gamma J_a over the others. GMRES (Saad and Schultz,
- * SIAM J. Sci. Stat. Comput. 7, 1986) solves
+ * exponentials of it, so that a Jacobian of an earlier step would not do; the lines are factored
+ * before every solve. In d = 1 one elimination along the line is the solution. In d = 2, 3 let L =
+ * I - gamma J along axis 0 and P = the product of I - gamma J_a over the others. GMRES (Saad and
+ * Schultz, SIAM J. Sci. Stat. Comput. 7, 1986) solves
  *     (I + C) y = P^-1 b,    x = L^-1 y,     I + C = P^-1 (I - gamma J) L^-1
  * where C is of the size of the splitting error gamma^2 J_a J_b (scheme_lines.c); one to three
- * directions are enough. Inner products carry CVODE's weights w: <x, y> = sum w^2 x y. The directions
- * y_0, y_1, .. are kept orthogonal but not of length 1, which spares a pass, and so are s_k = L^-1 y_k,
- * which come with C y_k: the solution is a sum of them. The directions are float, numbers about them double.
+ * directions are enough. Inner products carry CVODE's weights w: <x, y> = sum w^2 x y. The
+ * directions y_0, y_1, .. are kept orthogonal but not of length 1, which spares a pass, and so are
+ * s_k = L^-1 y_k, which come with C y_k: the solution is a sum of them. The directions are float,
+ * numbers about them double.
  *
  * Must reproduce: in d = 1, x from (I - gamma J) x to rounding (tests/grid/test_grid_scheme.c). */
 #include "grid/krylov_solver.h"
@@ -34,19 +35,19 @@ typedef struct krylov {
     double cosine[MOST], sine[MOST]; /* of the rotations */
     double right[MOST + 1];          /* right side, rotated */
     double factors[MOST];            /* of a combination */
-    size_t size;
     hb_workspace work;
 } krylov;
 
-static hb_directions directions_of(const krylov *s, double *products)
+static hb_directions krylov_directions(const krylov *s, double *products)
 {
     return (hb_directions){.weights = s->weights, .y = s->y, .s = s->s, .products = products};
 }
 
-/* ---- GMRES ------------------------------------------------------------------------------------ */
+/* ---- GMRES ---- */
 
-/* Rotates column k of H to a triangle and the right side with it; its last entry is the residual. */
-static double rotate(krylov *s, int k)
+/* Rotates column k of H to a triangle and the right side with it; its last entry is the
+ * residual. */
+static double krylov_rotate(krylov *s, int k)
 {
     for (int j = 0; j < k; j++) {
         const double upper = s->H[j][k], lower = s->H[j + 1][k];
@@ -63,10 +64,10 @@ static double rotate(krylov *s, int k)
 }
 
 /* Extends the space by C y_k; returns the residual of the best y in it. */
-static double extend(krylov *s, int k)
+static double krylov_extend(krylov *s, int k)
 {
     double products[MOST + 1];
-    const hb_directions directions = directions_of(s, products);
+    const hb_directions directions = krylov_directions(s, products);
     hb_scheme_extend(s->scheme, k, s->factors, &directions);
     double square = products[k + 1];
     for (int j = 0; j <= k; j++) {
@@ -76,10 +77,10 @@ static double extend(krylov *s, int k)
     }
     s->square[k + 1] = fmax(square, 0);
     s->H[k + 1][k] = sqrt(s->square[k + 1] / s->square[k]);
-    return rotate(s, k);
+    return krylov_rotate(s, k);
 }
 
-static void combine(krylov *s, int used, double *x)
+static void krylov_combine(krylov *s, int used, double *x)
 {
     for (int k = used - 1; k >= 0; k--) {
         double value = s->right[k];
@@ -87,39 +88,39 @@ static void combine(krylov *s, int used, double *x)
         s->factors[k] = value / s->H[k][k];
     }
     for (int k = 0; k < used; k++) s->factors[k] /= sqrt(s->square[k]);
-    const hb_directions directions = directions_of(s, NULL);
+    const hb_directions directions = krylov_directions(s, NULL);
     hb_scheme_combine(s->scheme, used, s->factors, &directions, x);
 }
 
 /* 1 when the residual came below the tolerance. */
-static int gmres(krylov *s, const double *b, double tolerance, double *x)
+static int krylov_gmres(krylov *s, const double *b, double tolerance, double *x)
 {
-    const hb_directions directions = directions_of(s, s->square);
+    const hb_directions directions = krylov_directions(s, s->square);
     int used = 0;
     hb_scheme_begin(s->scheme, b, &directions);
     double residual = s->right[0] = sqrt(s->square[0]);
     while (used < MOST && s->square[used] > 0 && (used == 0 || residual > tolerance))
-        residual = extend(s, used++);
-    combine(s, used, x);
+        residual = krylov_extend(s, used++);
+    krylov_combine(s, used, x);
     return residual <= tolerance;
 }
 
-/* ---- as CVODE's linear solver ----------------------------------------------------------------- */
+/* ---- as CVODE's linear solver ---- */
 
-static SUNLinearSolver_Type solver_type(SUNLinearSolver solver)
+static SUNLinearSolver_Type krylov_type(SUNLinearSolver solver)
 {
     (void)solver;
     return SUNLINEARSOLVER_ITERATIVE; /* in CVODE's words: no matrix is stored */
 }
 
 /* CVODE offers its product with I - gamma J; the scheme has its own. */
-static int ignore_product(SUNLinearSolver solver, void *data, SUNATimesFn product)
+static int krylov_ignore_product(SUNLinearSolver solver, void *data, SUNATimesFn product)
 {
     (void)solver, (void)data, (void)product;
     return SUNLS_SUCCESS;
 }
 
-static int set_weights(SUNLinearSolver solver, N_Vector weights, N_Vector same)
+static int krylov_set_weights(SUNLinearSolver solver, N_Vector weights, N_Vector same)
 {
     krylov *s = solver->content;
     (void)same;
@@ -127,7 +128,8 @@ static int set_weights(SUNLinearSolver solver, N_Vector weights, N_Vector same)
     return SUNLS_SUCCESS;
 }
 
-static int solve(SUNLinearSolver solver, SUNMatrix matrix, N_Vector x, N_Vector b, double tolerance)
+static int krylov_solve(SUNLinearSolver solver, SUNMatrix matrix, N_Vector x, N_Vector b,
+                        double tolerance)
 {
     krylov *s = solver->content;
     double gamma = 0;
@@ -138,11 +140,11 @@ static int solve(SUNLinearSolver solver, SUNMatrix matrix, N_Vector x, N_Vector 
     if (hb_scheme_mesh(s->scheme)->dim == 1)
         hb_scheme_solve_line(s->scheme, N_VGetArrayPointer(b), N_VGetArrayPointer(x));
     else
-        converged = gmres(s, N_VGetArrayPointer(b), tolerance, N_VGetArrayPointer(x));
+        converged = krylov_gmres(s, N_VGetArrayPointer(b), tolerance, N_VGetArrayPointer(x));
     return converged ? SUNLS_SUCCESS : SUNLS_CONV_FAIL; /* CVODE tries a smaller step */
 }
 
-static int free_solver(SUNLinearSolver solver)
+static int krylov_free(SUNLinearSolver solver)
 {
     krylov *s = solver->content;
     hb_workspace_destroy(&s->work);
@@ -151,14 +153,9 @@ static int free_solver(SUNLinearSolver solver)
     return SUNLS_SUCCESS;
 }
 
-/* ---- creation --------------------------------------------------------------------------------- */
+/* ---- creation ---- */
 
-double hb_krylov_bytes(const hb_mesh *mesh)
-{
-    return mesh->dim == 1 ? 0 : (2.0 * MOST + 1) * (double)mesh->size * (double)sizeof(float);
-}
-
-static hb_status allocate(krylov *s)
+static hb_status krylov_allocate(krylov *s)
 {
     const hb_mesh *mesh = hb_scheme_mesh(s->scheme);
     if (mesh->dim == 1) return HB_OK;
@@ -177,18 +174,17 @@ SUNLinearSolver hb_krylov_create(hb_context *context, hb_scheme *scheme, void *c
     s->context = context;
     s->scheme = scheme;
     s->cvode = cvode;
-    s->size = hb_scheme_mesh(scheme)->size;
-    SUNLinearSolver solver = allocate(s) == HB_OK ? SUNLinSolNewEmpty(sun) : NULL;
+    SUNLinearSolver solver = krylov_allocate(s) == HB_OK ? SUNLinSolNewEmpty(sun) : NULL;
     if (!solver) {
         hb_workspace_destroy(&s->work);
         hb_release(context, s);
         return NULL;
     }
-    solver->ops->gettype = solver_type;
-    solver->ops->setatimes = ignore_product;
-    solver->ops->setscalingvectors = set_weights;
-    solver->ops->solve = solve;
-    solver->ops->free = free_solver;
+    solver->ops->gettype = krylov_type;
+    solver->ops->setatimes = krylov_ignore_product;
+    solver->ops->setscalingvectors = krylov_set_weights;
+    solver->ops->solve = krylov_solve;
+    solver->ops->free = krylov_free;
     solver->content = s;
     return solver;
 }

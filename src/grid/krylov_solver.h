@@ -1,10 +1,11 @@
-/* grid/krylov_solver.h: the linear systems of CVODE's Newton iterations. */
+/* grid/krylov_solver.h: what CVODE works with: its linear systems and its vectors. */
 #ifndef HB_GRID_KRYLOV_SOLVER_H
 #define HB_GRID_KRYLOV_SOLVER_H
 
-#include "grid/fitted_scheme.h"
+#include "grid/scheme.h"
 
 #include <sundials/sundials_linearsolver.h>
+#include <sundials/sundials_nvector.h>
 
 enum { HB_KRYLOV_MOST = 12 }; /* directions */
 
@@ -12,7 +13,15 @@ enum { HB_KRYLOV_MOST = 12 }; /* directions */
  * from the context; NULL without. The scheme is not owned. */
 SUNLinearSolver hb_krylov_create(hb_context *context, hb_scheme *scheme, void *cvode,
                                  SUNContext sun);
-/* Bytes that a solver takes. */
-double hb_krylov_bytes(const hb_mesh *mesh);
+
+/* ---- vectors with fast sums, worked on by threads (line_vectors.c) ---- */
+
+/* Clones are like it. The crew shares what there is to do on long vectors, and must outlive them
+ * all; it may be NULL. NULL without memory. */
+N_Vector hb_grid_vector_create(hb_crew *crew, size_t size, SUNContext sun);
+
+/* out_i = f(x_i) for a vector's entries first .. first+count-1, by the crew of x. */
+typedef void (*hb_vector_map)(void *user, size_t first, size_t count);
+void hb_grid_vector_map(N_Vector x, hb_vector_map map, void *user);
 
 #endif

@@ -1,15 +1,17 @@
 /* Vectors for CVODE.
  *
- * SUNDIALS has vectors with OpenMP, but their sums depend on the number of threads, and Debian's loops add one term
- * after the other, which the compiler may not reorder. So the operations that take time are here: over blocks of
- * BLOCK entries, which threads share; a sum runs within a block in eight interleaved partial sums, and the sums of the
- * blocks are added in their order, so that bits do not depend on threads. CVODE's history is corrected in one pass.
- * The rest is SUNDIALS's own (nvector_serial).
+ * SUNDIALS has vectors with OpenMP, but their sums depend on the number of threads, and Debian's
+ * loops add one term after the other, which the compiler may not reorder. So the operations that
+ * take time are here: over blocks of BLOCK entries, which threads share; a sum runs within a block
+ * in eight interleaved partial sums, and the sums of the blocks are added in their order, so that
+ * bits do not depend on threads. CVODE's history is corrected in one pass. The rest is SUNDIALS's
+ * own (nvector_serial).
  *
- * The norm is max(sqrt(mean of (x w)^2), max |x w|/PEAK). The first alone does not see a single node among a million:
- * the corner of a box in d = 3 could fall by 20 units of v from its neighbours, whose weights exp(v_j - v_i) then
- * stopped Newton's method (96 cells per axis, three coupled double wells). */
-#include "grid/line_vectors.h"
+ * The norm is max(sqrt(mean of (x w)^2), max |x w|/PEAK). The first alone does not see a single
+ * node among a million: the corner of a box in d = 3 could fall by 20 units of v from its
+ * neighbours, whose weights exp(v_j - v_i) then stopped Newton's method (96 cells per axis,
+ * three coupled double wells). */
+#include "grid/krylov_solver.h"
 
 #include <math.h>
 #include <nvector/nvector_serial.h>
@@ -30,12 +32,12 @@ typedef struct content {
     hb_crew *crew;
 } content;
 
-static hb_crew *crew_of(N_Vector x)
+static hb_crew *vector_crew(N_Vector x)
 {
     return ((content *)x->content)->crew;
 }
 
-/* ---- blocks ----------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 typedef struct block_job {
     hb_vector_map map;
@@ -43,7 +45,7 @@ typedef struct block_job {
     size_t size;
 } block_job;
 
-static hb_status block_task(void *user, size_t index, int thread)
+static hb_status vector_block_task(void *user, size_t index, int thread)
 {
     const block_job *job = user;
     const size_t most = (size_t)BLOCK * TOGETHER, first = index * most, rest = job->size - first;
@@ -56,10 +58,10 @@ void hb_grid_vector_map(N_Vector x, hb_vector_map map, void *user)
 {
     const size_t size = (size_t)NV_LENGTH_S(x), most = (size_t)BLOCK * TOGETHER;
     block_job job = {map, user, size};
-    hb_crew_run(crew_of(x), (size + most - 1) / most, block_task, &job);
+    hb_crew_run(vector_crew(x), (size + most - 1) / most, vector_block_task, &job);
 }
 
-/* ---- operations ------------------------------------------------------------------------------- */
+/* ---- operations ---- */
 
 typedef struct vector_job {
     double p, q;
@@ -75,7 +77,7 @@ typedef struct vector_job {
 } vector_job;
 
 /* c = p a + q b; c may be a or b. */
-static void sum_map(void *user, size_t first, size_t count)
+static void vector_sum_map(void *user, size_t first, size_t count)
 {
     const vector_job *job = user;
     const double p = job->p, q = job->q, *a = job->a + first, *b = job->b + first;
@@ -89,34 +91,34 @@ static void sum_map(void *user, size_t first, size_t count)
     for (size_t i = whole; i < count; i++) c[i] = p * a[i] + q * b[i];
 }
 
-static void linear_sum(double p, N_Vector x, double q, N_Vector y, N_Vector z)
+static void vector_linear_sum(double p, N_Vector x, double q, N_Vector y, N_Vector z)
 {
     vector_job job = {.p = p, .q = q, .a = NV_DATA_S(x), .b = NV_DATA_S(y), .c = NV_DATA_S(z)};
-    hb_grid_vector_map(z, sum_map, &job);
+    hb_grid_vector_map(z, vector_sum_map, &job);
 }
 
-static void scale_map(void *user, size_t first, size_t count)
+static void vector_scale_map(void *user, size_t first, size_t count)
 {
     const vector_job *job = user;
     for (size_t i = first; i < first + count; i++) job->c[i] = job->p * job->a[i];
 }
 
-static void scale(double p, N_Vector x, N_Vector z)
+static void vector_scale(double p, N_Vector x, N_Vector z)
 {
     vector_job job = {.p = p, .a = NV_DATA_S(x), .c = NV_DATA_S(z)};
-    hb_grid_vector_map(z, scale_map, &job);
+    hb_grid_vector_map(z, vector_scale_map, &job);
 }
 
-static void fill_map(void *user, size_t first, size_t count)
+static void vector_fill_map(void *user, size_t first, size_t count)
 {
     const vector_job *job = user;
     for (size_t i = first; i < first + count; i++) job->c[i] = job->p;
 }
 
-static void fill(double p, N_Vector z)
+static void vector_fill(double p, N_Vector z)
 {
     vector_job job = {.p = p, .c = NV_DATA_S(z)};
-    hb_grid_vector_map(z, fill_map, &job);
+    hb_grid_vector_map(z, vector_fill_map, &job);
 }
 
 static double larger(double a, double b)
@@ -125,7 +127,7 @@ static double larger(double a, double b)
 }
 
 /* The sum of (a b)^2 and its largest term. */
-static double block_norm(size_t n, const double *a, const double *b, double *most)
+static double vector_block_norm(size_t n, const double *a, const double *b, double *most)
 {
     const size_t whole = n - n % LANES;
     double sums[LANES] = {0}, largest[LANES] = {0}, total = 0;
@@ -147,7 +149,7 @@ static double block_norm(size_t n, const double *a, const double *b, double *mos
 }
 
 /* The sums and largest terms of the blocks of a wave, each to its place. */
-static hb_status norm_task(void *user, size_t index, int thread)
+static hb_status vector_norm_task(void *user, size_t index, int thread)
 {
     const vector_job *job = user;
     const size_t size = job->size;
@@ -156,12 +158,12 @@ static hb_status norm_task(void *user, size_t index, int thread)
         const size_t block = index * TOGETHER + k, first = (job->offset + block) * BLOCK;
         if (block >= WAVE || first >= size) break;
         const size_t n = size - first < BLOCK ? size - first : BLOCK;
-        job->sums[block] = block_norm(n, job->a + first, job->b + first, &job->most[block]);
+        job->sums[block] = vector_block_norm(n, job->a + first, job->b + first, &job->most[block]);
     }
     return HB_OK;
 }
 
-static double weighted_norm(N_Vector x, N_Vector w)
+static double vector_weighted_norm(N_Vector x, N_Vector w)
 {
     const size_t size = (size_t)NV_LENGTH_S(x), blocks = (size + BLOCK - 1) / BLOCK;
     double sums[WAVE], most[WAVE], total = 0, peak = 0;
@@ -170,7 +172,7 @@ static double weighted_norm(N_Vector x, N_Vector w)
     for (; job.offset < blocks; job.offset += WAVE) {
         const size_t wave = blocks - job.offset < WAVE ? blocks - job.offset : WAVE;
         const size_t tasks = (wave + TOGETHER - 1) / TOGETHER;
-        hb_crew_run(crew_of(x), tasks, norm_task, &job);
+        hb_crew_run(vector_crew(x), tasks, vector_norm_task, &job);
         for (size_t i = 0; i < wave; i++) total += sums[i];
         for (size_t i = 0; i < wave; i++) peak = larger(most[i], peak);
     }
@@ -179,7 +181,7 @@ static double weighted_norm(N_Vector x, N_Vector w)
 }
 
 /* Block by block, so that x is read from memory once. */
-static void multi_map(void *user, size_t first, size_t count)
+static void vector_multi_map(void *user, size_t first, size_t count)
 {
     const vector_job *job = user;
     for (size_t begin = first; begin < first + count; begin += BLOCK) {
@@ -194,19 +196,20 @@ static void multi_map(void *user, size_t first, size_t count)
 }
 
 /* to[j] = factors[j] x + from[j]: the correction of CVODE's whole history. */
-static int scale_add_multi(int count, double *factors, N_Vector x, N_Vector *from, N_Vector *to)
+static int vector_scale_add_multi(int count, double *factors, N_Vector x, N_Vector *from,
+                                  N_Vector *to)
 {
     vector_job job = {
         .count = count, .factors = factors, .a = NV_DATA_S(x), .from = from, .to = to};
-    hb_grid_vector_map(x, multi_map, &job);
+    hb_grid_vector_map(x, vector_multi_map, &job);
     return 0;
 }
 
-/* ---- creation --------------------------------------------------------------------------------- */
+/* ---- creation ---- */
 
-static N_Vector clone(N_Vector x)
+static N_Vector vector_clone(N_Vector x)
 {
-    return hb_grid_vector_create(crew_of(x), (size_t)NV_LENGTH_S(x), x->sunctx);
+    return hb_grid_vector_create(vector_crew(x), (size_t)NV_LENGTH_S(x), x->sunctx);
 }
 
 /* SUNDIALS frees the content, with free. */
@@ -221,11 +224,11 @@ N_Vector hb_grid_vector_create(hb_crew *crew, size_t size, SUNContext sun)
     }
     larger->crew = crew;
     vector->content = larger;
-    vector->ops->nvclone = clone;
-    vector->ops->nvlinearsum = linear_sum;
-    vector->ops->nvconst = fill;
-    vector->ops->nvscale = scale;
-    vector->ops->nvwrmsnorm = weighted_norm;
-    vector->ops->nvscaleaddmulti = scale_add_multi;
+    vector->ops->nvclone = vector_clone;
+    vector->ops->nvlinearsum = vector_linear_sum;
+    vector->ops->nvconst = vector_fill;
+    vector->ops->nvscale = vector_scale;
+    vector->ops->nvwrmsnorm = vector_weighted_norm;
+    vector->ops->nvscaleaddmulti = vector_scale_add_multi;
     return vector;
 }

@@ -1,13 +1,15 @@
-/* Interpolation of v between nodes: quintic B-splines, error O(h^6) in the value and O(h^5) in the slope.
+/* Interpolation of v between nodes: quintic B-splines, error O(h^6) in the value and O(h^5) in the
+ * slope.
  *
- * In units of h, node r at r, n nodes. Knots: 0 six times, 3, 4, .. n-4, n-1 six times, so that there are
- * as many basis functions as nodes ("not a knot": nodes 1, 2, n-3, n-2 carry no knot), and a polynomial
- * of degree 5 is reproduced exactly up to the ends. The collocation matrix has five bands on either
- * side at most and is solved by LAPACK. In more dimensions, axis by axis.
- * Along an axis of several pieces nothing is smooth across the joints: there values stay values, and the
- * polynomial of degree 5 through six nodes of one piece takes the spline's place.
+ * In units of h, node r at r, n nodes. Knots: 0 six times, 3, 4, .. n-4, n-1 six times, so that
+ * there are as many basis functions as nodes ("not a knot": nodes 1, 2, n-3, n-2 carry no knot),
+ * and a polynomial of degree 5 is reproduced exactly up to the ends. The collocation matrix has
+ * five bands on either side at most and is solved by LAPACK. In more dimensions, axis by axis.
+ * Along an axis of several pieces nothing is smooth across the joints: there values stay values,
+ * and the polynomial of degree 5 through six nodes of one piece takes the spline's place.
  *
- * C. de Boor, A Practical Guide to Splines, 1978, chapters X and XIII. Must reproduce: x^5 itself. */
+ * C. de Boor, A Practical Guide to Splines, 1978, chapters X and XIII. Must reproduce: x^5
+ * itself. */
 #include "grid/quintic_spline.h"
 #include "base/context.h"
 #include "base/memory.h"
@@ -24,7 +26,7 @@ static double knot(int n, int i)
 }
 
 /* basis[k] = N_k(s) and slope[k] = N_k'(s) for the six k = *first .. *first+5. */
-static void basis_at(int n, double s, int *first, double *basis, double *slope)
+static void spline_basis(int n, double s, int *first, double *basis, double *slope)
 {
     const int span = s < 3 ? DEGREE : s >= n - 4 ? n - 1 : (int)s + 3;
     double lower_degree[HB_SPLINE_ORDER] = {0};
@@ -51,8 +53,8 @@ static void basis_at(int n, double s, int *first, double *basis, double *slope)
 }
 
 /* The same for the polynomial through the six nodes of piece p that are nearest to s. */
-static void lagrange_at(const hb_axis *axis, int p, double s, int *first, double *basis,
-                        double *slope)
+static void spline_lagrange(const hb_axis *axis, int p, double s, int *first, double *basis,
+                            double *slope)
 {
     const int least = axis->first[p], most = axis->first[p + 1] - DEGREE;
     const int wanted = (int)floor(s) - DEGREE / 2;
@@ -70,13 +72,13 @@ static void lagrange_at(const hb_axis *axis, int p, double s, int *first, double
 }
 
 /* The factored collocation matrix of n nodes, in LAPACK's band storage. */
-static hb_status factor(hb_context *context, int n, double *bands, lapack_int *pivots)
+static hb_status spline_factor(hb_context *context, int n, double *bands, lapack_int *pivots)
 {
     memset(bands, 0, (size_t)n * LEADING * sizeof(double));
     for (int row = 0; row < n; row++) {
         int first;
         double basis[HB_SPLINE_ORDER], slope[HB_SPLINE_ORDER];
-        basis_at(n, row, &first, basis, slope);
+        spline_basis(n, row, &first, basis, slope);
         for (int k = 0; k < HB_SPLINE_ORDER; k++) {
             const int column = first + k;
             if (basis[k] != 0) bands[column * LEADING + 2 * BANDS + row - column] = basis[k];
@@ -89,7 +91,7 @@ static hb_status factor(hb_context *context, int n, double *bands, lapack_int *p
 }
 
 /* Solves along one axis: lines are gathered, LINES at a time, solved, and put back. */
-static hb_status fit_axis(hb_context *context, const hb_mesh *mesh, int axis, double *values)
+static hb_status spline_fit_axis(hb_context *context, const hb_mesh *mesh, int axis, double *values)
 {
     const int n = mesh->nodes[axis];
     const size_t inner = hb_mesh_stride(mesh, axis), count = mesh->size / (size_t)n;
@@ -98,7 +100,7 @@ static hb_status fit_axis(hb_context *context, const hb_mesh *mesh, int axis, do
     lapack_int *pivots;    // (n)
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(bands, (size_t)n * LEADING),
                         HB_ARRAY(pivots, (size_t)n), HB_ARRAY(lines, (size_t)n * LINES)));
-    hb_status status = factor(context, n, bands, pivots);
+    hb_status status = spline_factor(context, n, bands, pivots);
     for (size_t from = 0; from < count && status == HB_OK; from += LINES) {
         const size_t m = count - from < LINES ? count - from : LINES;
         for (size_t c = 0; c < m * (size_t)n; c++) {
@@ -119,7 +121,7 @@ static hb_status fit_axis(hb_context *context, const hb_mesh *mesh, int axis, do
 hb_status hb_spline_fit(hb_context *context, const hb_mesh *mesh, double *values)
 {
     for (int a = 0; a < mesh->dim; a++)
-        if (mesh->axis[a].pieces == 1) HB_TRY(fit_axis(context, mesh, a, values));
+        if (mesh->axis[a].pieces == 1) HB_TRY(spline_fit_axis(context, mesh, a, values));
     return HB_OK;
 }
 
@@ -131,9 +133,9 @@ void hb_spline_locate(const hb_mesh *mesh, const double *x, hb_spline_place *out
         const int p = hb_mesh_piece(mesh, a, x[a]);
         int first;
         if (mesh->axis[a].pieces == 1)
-            basis_at(mesh->nodes[a], s, &first, out->basis[a], out->slope[a]);
+            spline_basis(mesh->nodes[a], s, &first, out->basis[a], out->slope[a]);
         else
-            lagrange_at(&mesh->axis[a], p, s, &first, out->basis[a], out->slope[a]);
+            spline_lagrange(&mesh->axis[a], p, s, &first, out->basis[a], out->slope[a]);
         const double h = hb_mesh_spacing(mesh, a, mesh->axis[a].first[p]);
         for (int k = 0; k < HB_SPLINE_ORDER; k++) out->slope[a][k] /= h;
         out->first += (size_t)first * hb_mesh_stride(mesh, a);
@@ -141,7 +143,8 @@ void hb_spline_locate(const hb_mesh *mesh, const double *x, hb_spline_place *out
 }
 
 /* One line of six along the last axis: value and slope. */
-static double line_value(const double *c, const double *basis, const double *slope, double *along)
+static double spline_line_value(const double *c, const double *basis, const double *slope,
+                                double *along)
 {
     double value = 0;
     *along = 0;
@@ -153,19 +156,19 @@ static double line_value(const double *c, const double *basis, const double *slo
 }
 
 /* The plane of the last two axes (the line alone in d = 1): value, and slopes along both. */
-static double plane_value(const hb_mesh *mesh, const double *c, const hb_spline_place *place,
-                          double along[2])
+static double spline_plane_value(const hb_mesh *mesh, const double *c, const hb_spline_place *place,
+                                 double along[2])
 {
     const int last = mesh->dim - 1;
     const size_t stride = (size_t)mesh->nodes[last];
-    if (last == 0) return line_value(c, place->basis[0], place->slope[0], along);
+    if (last == 0) return spline_line_value(c, place->basis[0], place->slope[0], along);
     double value = 0;
     along[0] = along[1] = 0;
     for (int k = 0; k < HB_SPLINE_ORDER; k++) {
         const double b = place->basis[last - 1][k];
         double slope;
-        const double part =
-            line_value(c + (size_t)k * stride, place->basis[last], place->slope[last], &slope);
+        const double part = spline_line_value(c + (size_t)k * stride, place->basis[last],
+                                              place->slope[last], &slope);
         value += b * part;
         along[0] += place->slope[last - 1][k] * part;
         along[1] += b * slope;
@@ -179,12 +182,12 @@ double hb_spline_value(const hb_mesh *mesh, const double *coefficients,
     const double *c = coefficients + place->first;
     double slopes[3] = {0}, value = 0;
     if (mesh->dim < 3) {
-        value = plane_value(mesh, c, place, slopes);
+        value = spline_plane_value(mesh, c, place, slopes);
     } else {
         for (int k = 0; k < HB_SPLINE_ORDER; k++) {
             double along[2];
             const double part =
-                plane_value(mesh, c + (size_t)k * hb_mesh_stride(mesh, 0), place, along);
+                spline_plane_value(mesh, c + (size_t)k * hb_mesh_stride(mesh, 0), place, along);
             value += place->basis[0][k] * part;
             slopes[0] += place->slope[0][k] * part;
             slopes[1] += place->basis[0][k] * along[0];
@@ -193,4 +196,11 @@ double hb_spline_value(const hb_mesh *mesh, const double *coefficients,
     }
     if (gradient) memcpy(gradient, slopes, (size_t)mesh->dim * sizeof(double));
     return value;
+}
+
+double hb_spline_at(const hb_mesh *mesh, const double *coefficients, const double *x)
+{
+    hb_spline_place place;
+    hb_spline_locate(mesh, x, &place);
+    return hb_spline_value(mesh, coefficients, &place, NULL);
 }

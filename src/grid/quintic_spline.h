@@ -2,7 +2,7 @@
 #ifndef HB_GRID_QUINTIC_SPLINE_H
 #define HB_GRID_QUINTIC_SPLINE_H
 
-#include "grid/fitted_scheme.h"
+#include "grid/grid_mesh.h"
 
 enum { HB_SPLINE_ORDER = 6, HB_SPLINE_NODES = 9 /* least number of nodes per axis */ };
 
@@ -19,5 +19,8 @@ void hb_spline_locate(const hb_mesh *mesh, const double *x, hb_spline_place *out
 /* The value at a place; gradient[dim] may be NULL. */
 double hb_spline_value(const hb_mesh *mesh, const double *coefficients,
                        const hb_spline_place *place, double *gradient);
+
+/* The value at x[dim]. */
+double hb_spline_at(const hb_mesh *mesh, const double *coefficients, const double *x);
 
 #endif

@@ -1,16 +1,16 @@
 /* The loops of the fitted scheme; compiled once per instruction set.
  *
- * Along a line, J has the rows  (J x)_k = upper_k (x_{k+1} - x_k) - lower_{k-1} (x_k - x_{k-1}). The
- * elimination of I - gamma J, an M-matrix with rows that sum to 1, needs no pivoting:
+ * Along a line, J has the rows  (J x)_k = upper_k (x_{k+1} - x_k) - lower_{k-1} (x_k - x_{k-1}).
+ * The elimination of I - gamma J, an M-matrix with rows that sum to 1, needs no pivoting:
  *     q_k = 1 + gamma lower_{k-1} q_{k-1} p_{k-1},    p_k = 1/(gamma upper_k + q_k)
  *     x_k   = (x_k + gamma lower_{k-1} x_{k-1}) p_k             upward
  *     x_k  += gamma upper_k p_k x_{k+1}                          downward
- * All terms are positive, so nothing cancels, and in float too each entry of the inverse is right to a few
- * roundings per node. Lines stand side by side in the vectors. The pivots are made anew in each solve: a division
- * costs less than to read what it gave from memory.
+ * All terms are positive, so nothing cancels, and in float too each entry of the inverse is right
+ * to a few roundings per node. Lines stand side by side in the vectors. The pivots are made anew in
+ * each solve: a division costs less than to read what it gave from memory.
  *
- * No contraction and SLEEF's exponential: two classes of bits (random/vector.h). Sums run in eight interleaved
- * partial sums whatever the vectors hold. */
+ * No contraction and SLEEF's exponential: two classes of bits (random/vector.h). Sums run in
+ * eight interleaved partial sums whatever the vectors hold. */
 #include "grid/scheme_kernels.h"
 #include "random/vector.h"
 
@@ -25,7 +25,7 @@ static const float LEAST_SCALED =
     2; /* gamma times a row's weights along its second axis (scheme_lines.c) */
 static const double TINY = 1e-30, HUGE_WEIGHT = 1e30;
 
-/* ---- one line -------------------------------------------------------------------------------- */
+/* ---- one line ---- */
 
 static void line_edges(size_t n, const double *v, const double *gain_up, const double *gain_down,
                        double *upper, double *lower)
@@ -66,9 +66,10 @@ static void line_solve(size_t n, double gamma, const double *upper, const double
     for (size_t k = n - 1; k-- > 0;) x[k] += gamma * upper[k] * pivot[k] * x[k + 1];
 }
 
-/* ---- rates ----------------------------------------------------------------------------------- */
+/* ---- rates ---- */
 
-/* exp(v_j - v_i), not beyond STEEPEST: across the end of a line there is no edge, but a finite factor of 0. */
+/* exp(v_j - v_i), not beyond STEEPEST: across the end of a line there is no edge, but a finite
+ * factor of 0. */
 INLINE vd growth(const double *from, const double *to)
 {
     const vd rise = vd_sub(vd_load(to), vd_load(from));
@@ -183,29 +184,44 @@ static void weights(size_t count, const double *from, float *to)
     memcpy(to + whole, out, (count - whole) * sizeof *out);
 }
 
-/* ---- lines side by side ---------------------------------------------------------------------- */
+/* exp((to - from)/2): the tensor scheme. */
+static void roots(size_t n, const double *from, const double *to, double *out)
+{
+    const size_t whole = n / LANES * LANES;
+    const vd half = vd_set(0.5);
+    for (size_t i = 0; i < whole; i += LANES)
+        vd_store(out + i, vd_exp(vd_mul(half, vd_sub(vd_load(to + i), vd_load(from + i)))));
+    if (whole == n) return;
+    double rest[3][LANES] = {{0}}; /* from, to, out */
+    memcpy(rest[0], from + whole, (n - whole) * sizeof(double));
+    memcpy(rest[1], to + whole, (n - whole) * sizeof(double));
+    vd_store(rest[2], vd_exp(vd_mul(half, vd_sub(vd_load(rest[1]), vd_load(rest[0])))));
+    memcpy(out + whole, rest[2], (n - whole) * sizeof(double));
+}
+
+/* ---- lines side by side ---- */
 
 static void first_row(size_t width, float gamma, const float *restrict upper, float *restrict x,
-                      float *restrict ratio, float *restrict share)
+                      float *restrict ratio, float *restrict carry)
 {
     for (size_t i = 0; i < width; i++) {
         const float up = gamma * upper[i], pivot = 1 / (up + 1);
         x[i] *= pivot;
         ratio[i] = up * pivot;
-        share[i] = pivot;
+        carry[i] = pivot;
     }
 }
 
 static void next_row(size_t width, float gamma, const float *restrict upper,
                      const float *restrict lower, const float *restrict before, float *restrict x,
-                     float *restrict ratio, float *restrict share)
+                     float *restrict ratio, float *restrict carry)
 {
     for (size_t i = 0; i < width; i++) {
         const float up = gamma * upper[i], low = gamma * lower[i];
-        const float rest = 1 + low * share[i], pivot = 1 / (up + rest);
+        const float rest = 1 + low * carry[i], pivot = 1 / (up + rest);
         x[i] = (x[i] + low * before[i]) * pivot;
         ratio[i] = up * pivot;
-        share[i] = rest * pivot;
+        carry[i] = rest * pivot;
     }
 }
 
@@ -216,12 +232,12 @@ static void row_back(size_t width, const float *restrict ratio, const float *res
 }
 
 static void solve(size_t n, size_t width, size_t step, float gamma, const float *upper,
-                  const float *lower, float *x, float *ratio, float *share)
+                  const float *lower, float *x, float *ratio, float *carry)
 {
-    first_row(width, gamma, upper, x, ratio, share);
+    first_row(width, gamma, upper, x, ratio, carry);
     for (size_t k = 1; k < n; k++)
         next_row(width, gamma, upper + k * step, lower + (k - 1) * step, x + (k - 1) * step,
-                 x + k * step, ratio + k * width, share);
+                 x + k * step, ratio + k * width, carry);
     for (size_t k = n - 1; k-- > 0;)
         row_back(width, ratio + k * width, x + (k + 1) * step, x + k * step);
 }
@@ -266,7 +282,7 @@ static void narrow_scaled(size_t count, const float *restrict scale, const doubl
     for (size_t i = 0; i < count; i++) to[i] = (float)((double)scale[i] * from[i]);
 }
 
-/* ---- scales of rows -------------------------------------------------------------------------- */
+/* ---- scales of rows ---- */
 
 static void two_largest(size_t count, const float *restrict upper, const float *restrict lower,
                         float *restrict most, float *restrict next)
@@ -313,7 +329,7 @@ static void combine(size_t first, size_t count, int n, const double *factors, fl
     }
 }
 
-/* ---- transposition --------------------------------------------------------------------------- */
+/* ---- transposition ---- */
 
 /* to[k * out + r] = from[r * in + k] for r < rows, k < columns. */
 static void transpose(size_t rows, size_t columns, const float *from, size_t in, float *to,
@@ -342,7 +358,7 @@ static void from_lines(size_t lines, size_t n, const float *from, size_t pad, fl
     transpose(n, lines, from, pad, to, n);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------ */
+/* ---- sums ---- */
 
 static double product(size_t count, const double *w, const float *x, const float *y)
 {
@@ -380,6 +396,7 @@ const hb_scheme_kernels ISA_NAME(hb_scheme_kernels) = {.line_edges = line_edges,
                                                        .edges = edges,
                                                        .lower_edges = lower_edges,
                                                        .weights = weights,
+                                                       .roots = roots,
                                                        .drained = drained,
                                                        .finish = finish,
                                                        .solve = solve,

@@ -1,34 +1,24 @@
 /* The Jacobian of the scheme: solved along lines, and the operator that GMRES sees.
  *
- * In d = 1 the elimination along the one line is the inverse of I - gamma J. In more dimensions the product over
- * axes of I - gamma J_a approximates I - gamma J up to gamma^2 J_a J_b, and is split to both sides of it
- * (krylov_solver.c). With a, b, c for I - gamma J of the axes, I - gamma J = a + b + c - 2 I. So for s = a^-1 y
+ * In d = 1 elimination along the line inverts I - gamma J. Above, the product over axes of I -
+ * gamma J_a approximates it up to gamma^2 J_a J_b, and is split to both sides of it
+ * (krylov_solver.c). With a, b, c for I - gamma J of the axes, I - gamma J = a + b + c - 2 I, so
+ * for s = a^-1 y
  *     d = 2:  c^-1 (a + c - I) s - y = (c^-1 - I)(y - s)
  *     d = 3:  b^-1 c^-1 (a + b + c - 2 I) s - y = b^-1 (s + c^-1 (y - s - gamma J_b s)) - y
- * Two solves instead of a product with J and two solves (the trick is Eisenstat's), and a change that is small when
- * the splitting is good is found without cancellation.
- *
- * A node whose gamma J is large along two or three axes, in far corners of a box, would have the product of the
- * weights where I - gamma J has their sum: GMRES would not see its residual, or not converge. Its row, in J and in b,
- * is divided by S = max(1, gamma w/2), w the second largest of its weights by axis. In place of I above is then 1/S:
- *     d = 2:  c^-1 (y - s - (1 - 1/S) s) - (y - s),       d = 3:  in the bracket of c^-1 - (1 - 1/S) s more.
- * The rates make the weights, so that S takes the gamma of the solve that comes next. Tensors have S = 1.
- *
- * An iteration is two passes. The first goes along axis 0, by columns of neighbouring nodes. All that follows stays
- * within a row of axis 0, and is one pass over blocks of rows, with the inner products of what comes out: their parts
- * are added in the order of the blocks. For the last axis, whose lines are contiguous, a block is transposed.
- *
- * All of it is float: Newton's corrections need a few digits, the rates, which decide where Newton's method ends, are
- * double, and half the memory is read in half the time.
- *
- * S. C. Eisenstat, Efficient implementation of a class of preconditioned conjugate gradient methods,
- * SIAM J. Sci. Stat. Comput. 2, 1981. Must reproduce: the change of a field that is constant along an
- * axis is 0 in d = 2. */
+ * (S. C. Eisenstat, SIAM J. Sci. Stat. Comput. 2, 1981): no product with J, and no cancellation.
+ * A node whose gamma J is large along two axes would have the product of the weights where I -
+ * gamma J has their sum. Its row, in J and in b, is divided by S = max(1, gamma w/2), w the
+ * second largest of its weights by axis; 1/S takes the place of I above. Rates make the weights,
+ * so S takes the gamma of the solve that comes next. An iteration is a pass along axis 0 by
+ * columns, and one over blocks of rows with the inner products, whose parts are added in the
+ * order of the blocks. All is float: Newton's corrections need a few digits. Must reproduce: a
+ * field that is constant along an axis has change 0 in d = 2. */
 #include "grid/scheme_body.h"
 
 #include <string.h>
 
-/* ---- products --------------------------------------------------------------------------------- */
+/* ---- products ---- */
 
 static void add_edge(double upper, double lower, const double *x, size_t step, double *out)
 {
@@ -70,7 +60,7 @@ void hb_scheme_add_product(hb_scheme *s, int axis, const double *x, double *out)
         out[i + step] -= (double)lower[i] * (x[i + step] - x[i]);
 }
 
-/* ---- one line --------------------------------------------------------------------------------- */
+/* ---- one line ---- */
 
 void hb_scheme_set_gamma(hb_scheme *s, double gamma)
 {
@@ -85,7 +75,7 @@ void hb_scheme_solve_line(hb_scheme *s, const double *b, double *x)
     s->kernels->line_solve(n, s->gamma, s->line_upper, s->line_lower, s->line_pivot, x);
 }
 
-/* ---- along axis 0 ----------------------------------------------------------------------------- */
+/* ---- along axis 0 ---- */
 
 typedef struct direction_job {
     hb_scheme *scheme;
@@ -113,11 +103,11 @@ static hb_status column_task(void *user, size_t index, int thread)
         memcpy(x + i, y + i, width * sizeof *x);
     }
     s->kernels->solve(n, width, row, (float)s->gamma, s->upper[0] + first, s->lower[0] + first,
-                      x + first, own->ratio, own->share);
+                      x + first, own->ratio, own->carry);
     return HB_OK;
 }
 
-/* ---- within rows of axis 0 -------------------------------------------------------------------- */
+/* ---- within rows of axis 0 ---- */
 
 /* x = c^-1 x for the nodes of a block. */
 static void solve_last(const hb_scheme *s, const hb_scheme_scratch *own, const hb_block *block,
@@ -127,7 +117,7 @@ static void solve_last(const hb_scheme *s, const hb_scheme_scratch *own, const h
     const size_t n = (size_t)s->mesh.nodes[axis];
     s->kernels->to_lines(block->lines, n, x, block->pad, own->lines);
     s->kernels->solve(n, block->pad, block->pad, (float)s->gamma, s->upper[axis] + block->offset,
-                      s->lower[axis] + block->offset, own->lines, own->ratio, own->share);
+                      s->lower[axis] + block->offset, own->lines, own->ratio, own->carry);
     s->kernels->from_lines(block->lines, n, own->lines, block->pad, x);
 }
 
@@ -138,7 +128,7 @@ static void solve_middle(const hb_scheme *s, const hb_scheme_scratch *own, const
     const size_t n = (size_t)s->mesh.nodes[1], width = (size_t)s->mesh.nodes[2], row = n * width;
     for (size_t i = 0; i < block->count; i += row)
         s->kernels->solve(n, width, width, (float)s->gamma, s->upper[1] + block->first + i,
-                          s->lower[1] + block->first + i, x + i, own->ratio, own->share);
+                          s->lower[1] + block->first + i, x + i, own->ratio, own->carry);
 }
 
 static double *parts_of(const hb_scheme *s, size_t block)
@@ -212,27 +202,16 @@ static hb_status change_task(void *user, size_t index, int thread)
     return HB_OK;
 }
 
-/* J s_k where a part of the Jacobian is not along lines: the product is formed. */
-static const double *coupled_product(hb_scheme *s, const float *x)
-{
-    double *in = s->spread[0], *out = s->spread[1];
-    for (size_t i = 0; i < s->mesh.size; i++) in[i] = (double)x[i];
-    memset(out, 0, s->mesh.size * sizeof *out);
-    for (int a = 0; a < s->mesh.dim; a++) hb_scheme_add_product(s, a, in, out);
-    hb_tensor_add_coupling(s->tensor, in, out);
-    return out;
-}
-
 void hb_scheme_extend(hb_scheme *s, int k, const double *factors, const hb_directions *directions)
 {
     direction_job job = {.scheme = s, .k = k, .factors = factors, .all = directions};
     hb_crew_run(s->crew, hb_scheme_columns(&s->mesh), column_task, &job);
-    if (s->tensor) job.product = coupled_product(s, directions->s[k]);
+    if (s->ops->product) job.product = s->ops->product(s, directions->s[k]);
     hb_crew_run(s->crew, hb_scheme_blocks(&s->mesh), change_task, &job);
     add_parts(s, k + 2, directions->products);
 }
 
-/* ---- the solution ----------------------------------------------------------------------------- */
+/* ---- the solution ---- */
 
 static hb_status combine_task(void *user, size_t index, int thread)
 {

@@ -1,21 +1,21 @@
 /* Is the noise smooth where the mass is?
  *
  * The scheme needs div D as a function. Over a cell with sides h_b, for each row a of D,
- *     r = sum_b (D_ab on the upper face - D_ab on the lower face)/h_b - div D_a,     means over corners,
- * is of order h^2 when D is smooth; h r is then of order h^3, of order h at a kink, and the size of the jump where
- * D jumps, since no derivative shows the jump. The largest h r/max D of all cells with mass on the finest mesh is
- * compared with that on the coarsest, four times as wide: 1/64, 1/4 and 1.
+ *     r = sum_b (D_ab on the upper - D_ab on the lower face)/h_b - div D_a,   means over corners,
+ * is of order h^2 when D is smooth; h r is then of order h^3, of order h at a kink, and the size of
+ * the jump where D jumps, since no derivative shows the jump. The largest h r/max D of all cells
+ * with mass on the finest mesh is compared with that on the coarsest, four times as wide: 1/64, 1/4
+ * and 1.
  *
- * A dip narrower than all cells shows in none of these numbers. So interval arithmetic has to prove, in each coarse cell
- * with mass or its halves down to 2^-DEPTH of it, that G leaves the hull of its values at the nodes of the finest mesh by no more
- * than SLACK of its size; where it cannot, the mesh does not resolve the noise.
+ * A dip narrower than all cells shows in none of these numbers. So interval arithmetic has to
+ * prove, in each coarse cell with mass or its halves down to 2^-DEPTH of it, that G leaves the hull
+ * of its values at the nodes of the finest mesh by no more than SLACK of its size; where it cannot,
+ * the mesh does not resolve the noise.
  *
  * A number to reproduce: 1 + 0.3 sign(x) has h r of the size of the jump of D on all meshes. */
 #include "base/context.h"
 #include "base/memory.h"
-#include "grid/tensor_doubt.h"
-#include "grid/tensor_scheme.h"
-#include "grid/wall_doubt.h"
+#include "grid/grid_kept.h"
 #include "problem/noise.h"
 
 #include <math.h>
@@ -168,7 +168,7 @@ static hb_status check_hulls(const noise_check *n, double t, int *hidden)
         hb_interval box[3];
         if (!has_mass(n, 2, i)) continue;
         for (int a = mesh->dim - 1; a >= 0; a--) {
-            const int k = (int)hb_grid_place_along(mesh, a, i);
+            const int k = (int)hb_mesh_index(mesh, a, i);
             box[a] =
                 (hb_interval){hb_mesh_coordinate(mesh, a, k), hb_mesh_coordinate(mesh, a, k + 1)};
         }
@@ -181,14 +181,14 @@ static hb_status check_hulls(const noise_check *n, double t, int *hidden)
 
 hb_status hb_tensor_check_noise(hb_grid *grid, const hb_problem *problem, const double *v)
 {
-    noise_check c = {.grid = grid, .problem = problem, .v = v, .top = -INFINITY};
+    noise_check c = {.grid = grid, .problem = problem, .v = v};
     const int times = hb_problem_noise_is_constant(problem) ? 1 : 3;
     if (!grid->tensor || hb_problem_noise_kind(problem) != HB_NOISE_FIELD) return HB_OK;
-    for (size_t i = 0; i < grid->mesh[2].size; i++) c.top = fmax(c.top, v[i]);
+    c.top = hb_mesh_top(&grid->mesh[2], v);
     for (int k = 0; k < times; k++)
         HB_TRY(check_hulls(&c, grid->info.tau * k / 2, &grid->info.unresolved));
     for (int a = 0; a < grid->mesh[0].dim; a++)
-        if (grid->mesh[0].axis[a].pieces > 1) return HB_OK; /* uneven cells: other laws */
+        if (grid->mesh[0].axis[a].pieces > 1) return HB_OK; /* uneven cells: other ratios */
     for (int k = 0; k < times; k++) {
         const double t = grid->info.tau * k / 2;
         double fine, coarse;

@@ -1,5 +1,6 @@
-/* grid/tensor_scheme.h: the scheme for noise that is a tensor D(x,t): rates of v = ln u, and what of their
- * Jacobian is not along lines. It is part of an hb_scheme, which solves along lines. */
+/* grid/tensor_scheme.h: the scheme for noise that is a tensor D(x,t): rates of v = ln u, and
+ * what of their Jacobian is not along lines. It is part of an hb_scheme, which solves along
+ * lines. */
 #ifndef HB_GRID_TENSOR_SCHEME_H
 #define HB_GRID_TENSOR_SCHEME_H
 
@@ -21,16 +22,9 @@ void hb_tensor_destroy(hb_tensor *tensor); /* NULL is fine */
 /* rate[size] = dv/dt at v[size], and with it the Jacobian along lines: entry i of upper[axis] and
  * lower[axis] belongs to the edge from node i upward. */
 hb_status hb_tensor_rate(hb_tensor *tensor, double t, const double *v, double *rate);
-const double *hb_tensor_upper(const hb_tensor *tensor, int axis); // (size)
-const double *hb_tensor_lower(const hb_tensor *tensor, int axis); // (size)
 /* out += C x, the part of the Jacobian of the last rate that is not along lines. */
 void hb_tensor_add_coupling(hb_tensor *tensor, const double *x, double *out);
-/* Bytes that a tensor on this mesh takes. */
-double hb_tensor_bytes(const hb_mesh *mesh);
-
-/* Lifts v where it is so deep that its slopes could not be followed; adds next to no mass. The rates hold
- * it up there. */
-double hb_tensor_deepest(int dim); /* the depth of that floor */
-void hb_tensor_floor(const hb_mesh *mesh, double *v);
+/* The depth at which initial data have a floor, and are held up by the rates; by dimension. */
+static const double HB_TENSOR_DEEPEST[] = {100, 60, 50};
 
 #endif

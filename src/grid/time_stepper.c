@@ -2,16 +2,17 @@
  * linear systems of krylov_solver.c.
  *
  * The equation for u is linear, so a relative error delta of u at a place where u is e^-D of its
- * maximum moves the bulk by e^-D delta at most. Tails, where v moves fastest, may therefore be followed
- * less closely: the tolerance at depth D is that of the bulk times 1 + (D/8)^4, which at D = 40 is
- * 626: 6e-7 for the default, far below the 1e-3 relative of 40 that is promised; it stops at 1e-3.
+ * maximum moves the core region by e^-D delta at most. Tails, where v moves fastest, may therefore
+ * be followed less closely: the tolerance at depth D is that of the core times 1 + (D/8)^4, which
+ * at D = 40 is 626: 6e-7 for the default, far below the 1e-3 relative of 40 that is promised; it
+ * stops at 1e-3.
  *
  * A. C. Hindmarsh et al., SUNDIALS, ACM Trans. Math. Software 31, 2005. */
 #include "grid/time_stepper.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "grid/grid_constants.h"
 #include "grid/krylov_solver.h"
-#include "grid/line_vectors.h"
 
 #include <cvode/cvode.h>
 #include <cvode/cvode_ls.h>
@@ -21,20 +22,11 @@
 
 enum {
     STEPS_AT_ONCE = 2000, /* after which progress is looked at */
-    PROGRESS_EVERY = 8,   /* rates between two reports */
-    VECTORS = 18          /* of CVODE */
+    PROGRESS_EVERY = 8    /* rates between two reports */
 };
 
 static const double MAX_STEPS[] = {200000, 100000, 20000}; /* of one run, by dimension */
-static const double LEAST_PROGRESS = 0.1;                  /* of the way so far */
-static const double LOCAL_SHARE = 0.2; /* of the tolerance, for the error of one step */
-/* d = 2, 3: of the error of a step for Newton's method (CVODE: 0.1), and of that for its linear systems (CVODE: 0.05).
- * Far corners of a box move fastest and rule the norm: with 0.1 and 0.05 the linear systems left the bulk behind there
- * at each step, which was wrong by 150 tolerances in the end (a chain of three double wells, 64 cells per axis). */
-static const double NEWTON_SHARE = 0.2, LINEAR_SHARE = 0.01;
-/* Beyond this, neighbouring nodes would differ by noise that Newton's method feels in exp(v_j - v_i). */
-static const double DEEP_TOLERANCE = 1e-3;
-
+static const double LEAST_PROGRESS = 0.1;                  /* of the time so far */
 struct hb_stepper {
     hb_context *context;
     hb_scheme *scheme;
@@ -56,14 +48,9 @@ double hb_stepper_tolerance(double tolerance, double depth)
     return tolerance > DEEP_TOLERANCE ? tolerance : DEEP_TOLERANCE;
 }
 
-double hb_stepper_bytes(const hb_mesh *mesh)
-{
-    return VECTORS * (double)mesh->size * (double)sizeof(double) + hb_krylov_bytes(mesh);
-}
+/* ---- callbacks: 0 success, > 0 try a smaller step, < 0 give up ---- */
 
-/* ---- callbacks: 0 success, > 0 try a smaller step, < 0 give up -------------------------------- */
-
-static int report_progress(hb_stepper *s, double tau)
+static int stepper_report(hb_stepper *s, double tau)
 {
     const hb_stepper_settings *set = &s->settings;
     if (s->rates++ % PROGRESS_EVERY != 0) return 0;
@@ -73,11 +60,11 @@ static int report_progress(hb_stepper *s, double tau)
     return -1;
 }
 
-static int rate(double tau, N_Vector v, N_Vector out, void *user)
+static int stepper_rate(double tau, N_Vector v, N_Vector out, void *user)
 {
     hb_stepper *s = user;
     int finite = 0;
-    if (report_progress(s, tau)) return -1;
+    if (stepper_report(s, tau)) return -1;
     double gamma = 0;
     CVodeGetCurrentGamma(s->cvode, &gamma); /* of the solve that follows */
     hb_scheme_set_gamma(s->scheme, gamma);
@@ -93,36 +80,36 @@ typedef struct weight_job {
     double tolerance, top;
 } weight_job;
 
-static void weight_map(void *user, size_t first, size_t count)
+static void stepper_weight_map(void *user, size_t first, size_t count)
 {
     const weight_job *job = user;
     for (size_t i = first; i < first + count; i++)
         job->weights[i] = 1 / hb_stepper_tolerance(job->tolerance, job->top - job->values[i]);
 }
 
-static int error_weights(N_Vector v, N_Vector out, void *user)
+static int stepper_weights(N_Vector v, N_Vector out, void *user)
 {
     const hb_stepper *s = user;
     weight_job job = {.values = N_VGetArrayPointer(v),
                       .weights = N_VGetArrayPointer(out),
-                      .tolerance = LOCAL_SHARE * s->settings.tolerance,
+                      .tolerance = LOCAL_PART * s->settings.tolerance,
                       .top = -INFINITY};
     for (size_t i = 0; i < s->size; i++)
         job.top = job.values[i] > job.top ? job.values[i] : job.top;
-    hb_grid_vector_map(v, weight_map, &job);
+    hb_grid_vector_map(v, stepper_weight_map, &job);
     return 0;
 }
 
 /* SUNDIALS would print its errors; the status tells them all. */
-static void stay_silent(int code, const char *module, const char *function, char *message,
-                        void *user)
+static void stepper_stay_silent(int code, const char *module, const char *function, char *message,
+                                void *user)
 {
     (void)code, (void)module, (void)function, (void)message, (void)user;
 }
 
-/* ---- the run ---------------------------------------------------------------------------------- */
+/* ---- the run ---- */
 
-static hb_status start(hb_stepper *s, const double *v)
+static hb_status stepper_begin(hb_stepper *s, const double *v)
 {
     const int line = hb_scheme_mesh(s->scheme)->dim == 1;
     HB_CHECK(s->context, SUNContext_Create(NULL, &s->sun) == 0, HB_ERROR_MEMORY,
@@ -133,13 +120,13 @@ static hb_status start(hb_stepper *s, const double *v)
              "no memory for the time integration of %zu grid points", s->size);
     memcpy(N_VGetArrayPointer(s->v), v, s->size * sizeof(double));
     s->solver = hb_krylov_create(s->context, s->scheme, s->cvode, s->sun);
-    int code = s->solver ? CVodeSetErrHandlerFn(s->cvode, stay_silent, NULL) : CV_MEM_FAIL;
-    if (!code) code = CVodeInit(s->cvode, rate, s->settings.tau_start, s->v);
-    if (!code) code = CVodeWFtolerances(s->cvode, error_weights);
+    int code = s->solver ? CVodeSetErrHandlerFn(s->cvode, stepper_stay_silent, NULL) : CV_MEM_FAIL;
+    if (!code) code = CVodeInit(s->cvode, stepper_rate, s->settings.tau_start, s->v);
+    if (!code) code = CVodeWFtolerances(s->cvode, stepper_weights);
     if (!code) code = CVodeSetUserData(s->cvode, s);
     if (!code) code = CVodeSetLinearSolver(s->cvode, s->solver, NULL);
-    if (!code && !line) code = CVodeSetNonlinConvCoef(s->cvode, NEWTON_SHARE);
-    if (!code && !line) code = CVodeSetEpsLin(s->cvode, LINEAR_SHARE);
+    if (!code && !line) code = CVodeSetNonlinConvCoef(s->cvode, NEWTON_PART);
+    if (!code && !line) code = CVodeSetEpsLin(s->cvode, LINEAR_PART);
     if (!code) code = CVodeSetMaxNumSteps(s->cvode, STEPS_AT_ONCE);
     if (!code) code = CVodeSetStopTime(s->cvode, s->settings.tau_end);
     if (!code) code = CVodeSetMaxStep(s->cvode, s->settings.longest);
@@ -169,7 +156,7 @@ hb_status hb_stepper_create(hb_context *context, hb_scheme *scheme,
     s->scheme = scheme;
     s->settings = *settings;
     s->size = hb_scheme_mesh(scheme)->size;
-    const hb_status status = start(s, v);
+    const hb_status status = stepper_begin(s, v);
     if (status == HB_OK)
         *out = s;
     else
@@ -177,7 +164,7 @@ hb_status hb_stepper_create(hb_context *context, hb_scheme *scheme,
     return status;
 }
 
-static hb_status explain(const hb_stepper *s, int code)
+static hb_status stepper_explain(const hb_stepper *s, int code)
 {
     double tau = s->settings.tau_start;
     CVodeGetCurrentTime(s->cvode, &tau);
@@ -204,9 +191,10 @@ static hb_status explain(const hb_stepper *s, int code)
                    tau, s->settings.tau_end, why, code, advice);
 }
 
-/* Whether a run has had its steps, or, above one dimension, whether the last STEPS_AT_ONCE of them, which began at
- * tau = from, came nowhere: neither to the end at their present length nor on by a part of the way so far. */
-static int is_stalled(const hb_stepper *s, double from, double tau)
+/* Whether a run has had its steps, or, above one dimension, whether the last STEPS_AT_ONCE of
+ * them, which began at tau = from, came nowhere: neither to the end at their present length nor
+ * on by a part of the time so far. */
+static int stepper_is_stalled(const hb_stepper *s, double from, double tau)
 {
     const int dim = hb_scheme_mesh(s->scheme)->dim, taken = hb_stepper_steps(s);
     double step = 0;
@@ -217,8 +205,9 @@ static int is_stalled(const hb_stepper *s, double from, double tau)
            !(tau - from >= LEAST_PROGRESS * (from - s->settings.tau_start));
 }
 
-/* To the level, through the cuts on the way; the error control of CVODE sees what a step does not pass over. */
-static int advance(hb_stepper *s, double *tau, double level)
+/* To the level, through the cuts before it; the error control of CVODE sees what a step does
+ * not pass over. */
+static int stepper_advance(hb_stepper *s, double *tau, double level)
 {
     const hb_time_cuts *cuts = s->settings.cuts;
     const double end = s->settings.tau_end;
@@ -230,22 +219,22 @@ static int advance(hb_stepper *s, double *tau, double level)
         do {
             from = *tau;
             code = CVode(s->cvode, next, s->v, tau, CV_NORMAL);
-        } while (code == CV_TOO_MUCH_WORK && !is_stalled(s, from, *tau));
+        } while (code == CV_TOO_MUCH_WORK && !stepper_is_stalled(s, from, *tau));
         *tau = next;
     }
     return code;
 }
 
-hb_status hb_stepper_march(hb_stepper *s, int n_levels, const double *levels, double *const *out)
+hb_status hb_stepper_run(hb_stepper *s, int n_levels, const double *levels, double *const *out)
 {
     double tau = s->settings.tau_start;
     for (int k = 0; k < n_levels; k++) {
-        const double share = levels[k] / s->settings.tau_end;
+        const double part = levels[k] / s->settings.tau_end;
         if (s->settings.graded && s->settings.longest > 0)
-            CVodeSetMaxStep(s->cvode, share * s->settings.longest);
+            CVodeSetMaxStep(s->cvode, part * s->settings.longest);
         if (levels[k] > s->settings.tau_start) {
-            const int code = advance(s, &tau, levels[k]);
-            if (code < 0) return explain(s, code);
+            const int code = stepper_advance(s, &tau, levels[k]);
+            if (code < 0) return stepper_explain(s, code);
         }
         memcpy(out[k], N_VGetArrayPointer(s->v), s->size * sizeof(double));
     }

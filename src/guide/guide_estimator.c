@@ -1,14 +1,15 @@
 /* Walks that a network guides, round by round.
  *
- * Round k of point i are the walks number 2^24 k + i of the stream (guide_walk.c), HB_GUIDE_USUAL of them or as many as
- * are asked for, whichever is less; the diagnostic sample has as many from a stream of its own.
+ * Round k of point i are the walks number 2^24 k + i of the stream (guide_walk.c), HB_GUIDE_USUAL
+ * of them or as many as are asked for, whichever is less; the diagnostic sample has as many from a
+ * stream of its own.
  *
- * Must reproduce: F = -x from N(0,1), tau 0.5, x = 0 in one dimension: u = 1/sqrt(2 pi) = 0.398942. */
-#include "guide/guide_estimator.h"
+ * Must reproduce: F = -x from N(0,1), tau 0.5, x = 0 in one dimension: u = 1/sqrt(2 pi) =
+ * 0.398942. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/team_tasks.h"
-#include "guide/guide_walk.h"
+#include "guide/guide.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,39 +23,41 @@ typedef struct guided {
     hb_workspace work;
 } guided;
 
-static uint64_t place_of(uint64_t k, size_t i)
+static uint64_t guided_place(uint64_t k, size_t i)
 {
     return (k << 24) + i;
 }
 
 static hb_status guided_add(guided *g, hb_guide_use use, uint64_t k, const unsigned char *wanted,
-                            double *tallies)
+                            double *accumulators)
 {
-    const size_t d = (size_t)g->guide.dim, size = hb_tally_size(g->guide.dim);
+    const size_t d = (size_t)g->guide.dim, size = hb_accumulator_size(g->guide.dim);
     for (size_t i = 0; i < g->n; i++) {
         if (!wanted[i]) continue;
-        HB_TRY(hb_guide_walk(&g->guide, g->points + i * d, place_of(k, i), use, g->log_scale[i],
-                             tallies + i * size));
+        HB_TRY(hb_guide_walk(&g->guide, g->points + i * d, guided_place(k, i), use, g->log_scale[i],
+                             accumulators + i * size));
         HB_TRY(hb_team_progress(g->guide.context, "walks", (double)i + 1, (double)g->n));
     }
     return HB_OK;
 }
 
-static hb_status guided_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status guided_round(void *self, uint64_t k, const unsigned char *wanted,
+                              double *accumulators)
 {
-    return guided_add(self, HB_GUIDE_AVERAGED, k, wanted, tallies);
+    return guided_add(self, HB_GUIDE_AVERAGED, k, wanted, accumulators);
 }
 
-static hb_status guided_watch(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status guided_diagnostic(void *self, uint64_t k, const unsigned char *wanted,
+                                   double *accumulators)
 {
-    return guided_add(self, HB_GUIDE_WATCHED, k, wanted, tallies);
+    return guided_add(self, HB_GUIDE_WATCHED, k, wanted, accumulators);
 }
 
 static void guided_destroy(void *self)
 {
     guided *g = self;
     hb_context *context = g->guide.context;
-    hb_guide_destroy(&g->guide);
+    hb_workspace_destroy(&g->guide.work);
     hb_workspace_destroy(&g->work);
     hb_release(context, g);
 }
@@ -72,7 +75,7 @@ static hb_status guided_create(guided *g, const hb_problem *problem,
     HB_TRY(hb_guide_create(context, problem, model, network->walk_steps, walks, sampling->seed, tau,
                            &g->guide));
     for (size_t i = 0; i < g->n; i++)
-        HB_TRY(hb_guide_scale(&g->guide, g->points + i * (size_t)g->guide.dim, place_of(0, i),
+        HB_TRY(hb_guide_scale(&g->guide, g->points + i * (size_t)g->guide.dim, guided_place(0, i),
                               &g->log_scale[i]));
     return HB_OK;
 }
@@ -101,8 +104,8 @@ hb_status hb_guide_estimator(hb_context *context, const hb_problem *problem, dou
                           .rounds = UINT64_MAX,
                           .log_scale = g->log_scale,
                           .round = guided_round,
-                          .watch = guided_watch,
-                          .watch_parts = 1,
+                          .diagnostic = guided_diagnostic,
+                          .diagnostic_parts = 1,
                           .destroy = guided_destroy};
     snprintf(out->note, sizeof out->note,
              "a network of width %d, trained in %" PRIu64 " steps, guides walks of %d steps",

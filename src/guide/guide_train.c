@@ -1,9 +1,11 @@
-/* The network of a problem: trained from draws of its initial density, to the time that is asked for.
+/* The network of a problem: trained from draws of its initial density, to the time that is asked
+ * for.
  *
- * The loss is hb with its own recipe, the process the problem's drift, tau from a twentieth of the last one on: below
- * it the start's score is known. No data are needed, and as many rows as wanted can be drawn. */
+ * The loss is hb with its own recipe, the process the problem's drift, tau from a twentieth of the
+ * last one on: below it the start's score is known. No data are needed, and as many rows as wanted
+ * can be drawn. */
 #include "base/context.h"
-#include "guide/guide_walk.h"
+#include "guide/guide.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,7 +14,7 @@ enum { ROWS = 20000, CENTRES = 1000 };
 static const double FIRST_TAU = 0.05; /* of the last */
 static const double FAR = 6, REACH = 0.02;
 
-static hb_status check(hb_context *context, const hb_network_settings *s)
+static hb_status guide_check(hb_context *context, const hb_network_settings *s)
 {
     HB_CHECK(context, s->walk_steps >= 8 && s->walk_steps <= 10000 && s->walk_steps % 2 == 0,
              HB_ERROR_ARGUMENT, "walk_steps is %d; it must be even, 8 to 10000", s->walk_steps);
@@ -21,7 +23,7 @@ static hb_status check(hb_context *context, const hb_network_settings *s)
     return HB_OK;
 }
 
-static hb_status create_arrays(hb_guide *g)
+static hb_status guide_create_arrays(hb_guide *g)
 {
     const size_t m = g->walks, d = (size_t)g->dim, rows = m * (2 * d + 1);
     return HB_WORKSPACE(g->context, &g->work, HB_ARRAY(g->x, rows * d),
@@ -33,7 +35,7 @@ static hb_status create_arrays(hb_guide *g)
 }
 
 /* Lengths: the mean |F|^2 over the draws, and a part of their deviation for differences. */
-static hb_status measure(hb_guide *g, const double *rows, double *drift)
+static hb_status guide_measure(hb_guide *g, const double *rows, double *drift)
 {
     const size_t d = (size_t)g->dim;
     double mean = 0, first = 0, second = 0;
@@ -55,7 +57,7 @@ hb_status hb_guide_train(hb_context *context, const hb_problem *problem,
     hb_train_settings t;
     void *rows; // (ROWS, dim)
     *out = NULL;
-    HB_TRY(check(context, s));
+    HB_TRY(guide_check(context, s));
     hb_train_settings_default(sizeof t, &t);
     t.process = HB_PROCESS_DRIFT;
     t.drift = problem;
@@ -88,14 +90,9 @@ hb_status hb_guide_create(hb_context *context, const hb_problem *problem, const 
                       .tau_min = FIRST_TAU * tau};
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(rows, CENTRES * d), HB_ARRAY(drift, CENTRES * d)));
     hb_status status = hb_problem_initial_sample(context, problem, seed, 0, CENTRES, rows);
-    if (status == HB_OK) status = measure(out, rows, drift);
+    if (status == HB_OK) status = guide_measure(out, rows, drift);
     hb_workspace_destroy(&work);
-    if (status == HB_OK) status = create_arrays(out);
-    if (status != HB_OK) hb_guide_destroy(out);
+    if (status == HB_OK) status = guide_create_arrays(out);
+    if (status != HB_OK) hb_workspace_destroy(&out->work);
     return status;
-}
-
-void hb_guide_destroy(hb_guide *guide)
-{
-    hb_workspace_destroy(&guide->work);
 }

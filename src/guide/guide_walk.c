@@ -1,49 +1,52 @@
 /* Walks back from a point along the score of a network, with weights that make their mean exact.
  *
- * The chain of Euler steps h of dx = F dtau + sqrt(2) dW from u0 has at tau = n h the density u_h(x). For any vector
- * field s, walks y = x + h B + sqrt(2h) e, B = 2 s(x,tau) - F(x), from x back to tau = 0 give it as a mean,
- *     u_h(x) = E[e^w],   w = ln u0(x_0) + sum_k (|e_k|^2/2 - |x_k - x_{k-1} - h F(x_{k-1})|^2/(4h)),
- * forward transition over backward one. With s the score w does not vary but for the steps. s is the network's, below
- * tau_min a mean of it there and of the start's. Where |F|^2 is far beyond its usual size and B runs against F, B is F,
- * what it would be in a steady state, and no step is longer than 2 sqrt(2 d h): neither changes the mean.
+ * The chain of Euler steps h of dx = F dtau + sqrt(2) dW from u0 has at tau = n h the density
+ * u_h(x). For any vector field s, walks y = x + h B + sqrt(2h) e, B = 2 s(x,tau) - F(x), from x
+ * back to tau = 0 give it as a mean,
+ *     u_h(x) = E[e^w],   w = ln u0(x_0) + sum_k (|e_k|^2/2 - |x_k - x_{k-1} - h
+ *                        F(x_{k-1})|^2/(4h)),
+ * forward transition over backward one. With s the score w does not vary but for the steps. s is
+ * the network's, below tau_min a mean of it there and of the start's. Where |F|^2 is far beyond its
+ * usual size and B runs against F, B is F, what it would be in a steady state, and no step is
+ * longer than 2 sqrt(2 d h): neither changes the mean.
  *
- * The gradient: walks from x +- r e_j with the same e. u_h - u is O(h); the same walks with half the steps (two e are
- * one) show its size, which is a part of the errors (tally_bias.c).
+ * The gradient: walks from x +- r e_j with the same e. u_h - u is O(h); the same walks with half
+ * the steps (two e are one) show its size, which is a part of the errors (accumulator_bias.c).
  *
- * Must reproduce, with any network: F = -x from N(0,1), tau 0.5, x = 0: the mean of e^w is 1/sqrt(2 pi) = 0.398942 for
- * h -> 0 (tests/python/test_solve_network.py has it in four dimensions). */
-#include "guide/guide_walk.h"
+ * Must reproduce, with any network: F = -x from N(0,1), tau 0.5, x = 0: the mean of e^w is 1/sqrt(2
+ * pi) = 0.398942 for h -> 0 (tests/python/test_solve_network.py has it in four dimensions). */
 #include "base/context.h"
 #include "base/linear_algebra.h"
+#include "guide/guide.h"
 #include "random/streams.h"
-#include "sampling/tally.h"
+#include "sampling/accumulator.h"
 
 #include <heatball/random.h>
 
 #include <math.h>
 #include <string.h>
 
-static size_t rows_of(const hb_guide *guide)
+static size_t guide_rows(const hb_guide *guide)
 {
     return guide->walks * guide->copies;
 }
 
 /* score[rows][dim] at tau. */
-static hb_status follow(hb_guide *g, double tau)
+static hb_status guide_score(hb_guide *g, double tau)
 {
-    const size_t rows = rows_of(g), d = (size_t)g->dim;
-    const double share = fmin(tau / g->tau_min, 1);
+    const size_t rows = guide_rows(g), d = (size_t)g->dim;
+    const double part = fmin(tau / g->tau_min, 1);
     for (size_t i = 0; i < rows; i++) g->times[i] = fmax(tau, g->tau_min);
     HB_TRY(hb_model_score(g->context, g->model, rows, g->x, g->times, NULL, g->score));
-    if (share >= 1) return HB_OK;
+    if (part >= 1) return HB_OK;
     HB_TRY(hb_problem_initial(g->context, g->problem, rows, g->x, g->times, g->start));
     for (size_t i = 0; i < rows * d; i++)
-        g->score[i] = share * g->score[i] + (isfinite(g->start[i]) ? (1 - share) * g->start[i] : 0);
+        g->score[i] = part * g->score[i] + (isfinite(g->start[i]) ? (1 - part) * g->start[i] : 0);
     return HB_OK;
 }
 
 /* B of one row in the place of its score. */
-static void turn_back(const hb_guide *g, double h, const double *drift, double *score)
+static void guide_turn_back(const hb_guide *g, double h, const double *drift, double *score)
 {
     const size_t d = (size_t)g->dim;
     for (size_t k = 0; k < d; k++) score[k] = 2 * score[k] - drift[k];
@@ -55,12 +58,12 @@ static void turn_back(const hb_guide *g, double h, const double *drift, double *
 }
 
 /* One step of all rows back from x to next; every `stride` rows of noise are one. */
-static void step_back(hb_guide *g, int k, int stride, double h, double *w)
+static void guide_step_back(hb_guide *g, int k, int stride, double h, double *w)
 {
-    const size_t rows = rows_of(g), d = (size_t)g->dim, m = g->walks;
+    const size_t rows = guide_rows(g), d = (size_t)g->dim, m = g->walks;
     for (size_t i = 0; i < rows; i++) {
         double sum = 0;
-        turn_back(g, h, g->drift + i * d, g->score + i * d);
+        guide_turn_back(g, h, g->drift + i * d, g->score + i * d);
         for (size_t j = 0; j < d; j++) {
             double e = 0;
             for (int q = 0; q < stride; q++)
@@ -73,18 +76,19 @@ static void step_back(hb_guide *g, int k, int stride, double h, double *w)
     }
 }
 
-static hb_status drift_of(hb_guide *g, const double *x)
+static hb_status guide_drift(hb_guide *g, const double *x)
 {
-    const size_t rows = rows_of(g);
+    const size_t rows = guide_rows(g);
     for (size_t i = 0; i < rows; i++) g->times[i] = 0;
     return hb_problem_drift_each(g->context, g->problem, rows, x, g->times, g->drift, NULL, NULL,
                                  NULL);
 }
 
-/* The walk point itself, then to the right and to the left along each axis: copy c of walk i is row c m + i. */
-static void start_rows(hb_guide *g, const double *x)
+/* The walk point itself, then to the right and to the left along each axis: copy c of walk i is row
+ * c m + i. */
+static void guide_start_rows(hb_guide *g, const double *x)
 {
-    const size_t rows = rows_of(g), d = (size_t)g->dim;
+    const size_t rows = guide_rows(g), d = (size_t)g->dim;
     for (size_t i = 0; i < rows; i++) {
         const size_t copy = i / g->walks;
         memcpy(g->x + i * d, x, d * sizeof *x);
@@ -93,24 +97,22 @@ static void start_rows(hb_guide *g, const double *x)
 }
 
 /* w[rows] of walks from x in steps/stride steps. */
-static hb_status weigh(hb_guide *g, const double *x, int stride, double *w)
+static hb_status guide_weigh(hb_guide *g, const double *x, int stride, double *w)
 {
-    const size_t rows = rows_of(g), d = (size_t)g->dim;
+    const size_t rows = guide_rows(g), d = (size_t)g->dim;
     const int steps = g->steps / stride;
     const double h = g->tau / steps;
-    start_rows(g, x);
+    guide_start_rows(g, x);
     memset(w, 0, rows * sizeof *w);
-    HB_TRY(drift_of(g, g->x));
+    HB_TRY(guide_drift(g, g->x));
     for (int k = 0; k < steps; k++) {
-        HB_TRY(follow(g, (steps - k) * h));
-        step_back(g, k, stride, h, w);
-        HB_TRY(drift_of(g, g->next));
+        HB_TRY(guide_score(g, (steps - k) * h));
+        guide_step_back(g, k, stride, h, w);
+        HB_TRY(guide_drift(g, g->next));
         for (size_t i = 0; i < rows; i++) {
             double sum = 0;
-            for (size_t j = i * d; j < (i + 1) * d; j++) {
-                const double r = g->x[j] - g->next[j] - h * g->drift[j];
-                sum += r * r;
-            }
+            for (size_t j = i * d; j < (i + 1) * d; j++)
+                sum += pow(g->x[j] - g->next[j] - h * g->drift[j], 2);
             w[i] -= sum / (4 * h);
         }
         memcpy(g->x, g->next, rows * d * sizeof *g->x);
@@ -120,26 +122,26 @@ static hb_status weigh(hb_guide *g, const double *x, int stride, double *w)
     return HB_OK;
 }
 
-static double unit(double w, double log_scale)
+static double guide_unit(double w, double log_scale)
 {
     const double a = exp(w - log_scale);
     return isnan(a) ? 0 : a;
 }
 
 /* a[walks], b[walks][dim] of weights. */
-static void values_of(const hb_guide *g, const double *w, double log_scale, double *a, double *b)
+static void guide_values(const hb_guide *g, const double *w, double log_scale, double *a, double *b)
 {
     const size_t m = g->walks, d = (size_t)g->dim;
     for (size_t i = 0; i < m; i++) {
-        a[i] = unit(w[i], log_scale);
+        a[i] = guide_unit(w[i], log_scale);
         for (size_t k = 0; k < d; k++)
-            b[i * d + k] = (unit(w[(2 * k + 1) * m + i], log_scale) -
-                            unit(w[(2 * k + 2) * m + i], log_scale)) /
+            b[i * d + k] = (guide_unit(w[(2 * k + 1) * m + i], log_scale) -
+                            guide_unit(w[(2 * k + 2) * m + i], log_scale)) /
                            (2 * g->reach);
     }
 }
 
-static hb_status draw(hb_guide *g, hb_guide_use use, uint64_t place)
+static hb_status guide_draw(hb_guide *g, hb_guide_use use, uint64_t place)
 {
     const size_t draws = (size_t)g->steps * g->walks * (size_t)g->dim;
     return hb_random_normal(g->context, g->seed, HB_STREAM_GUIDE + (uint64_t)use, place * draws,
@@ -150,27 +152,27 @@ hb_status hb_guide_scale(hb_guide *g, const double *x, uint64_t place, double *l
 {
     *log_scale = -INFINITY;
     g->copies = 1;
-    HB_TRY(draw(g, HB_GUIDE_PILOT, place));
-    HB_TRY(weigh(g, x, 1, g->w));
+    HB_TRY(guide_draw(g, HB_GUIDE_PILOT, place));
+    HB_TRY(guide_weigh(g, x, 1, g->w));
     for (size_t i = 0; i < g->walks; i++) *log_scale = fmax(*log_scale, g->w[i]);
     if (!isfinite(*log_scale)) *log_scale = 0;
     return HB_OK;
 }
 
 hb_status hb_guide_walk(hb_guide *g, const double *x, uint64_t place, hb_guide_use use,
-                        double log_scale, double *tally)
+                        double log_scale, double *sums)
 {
     const size_t m = g->walks, d = (size_t)g->dim;
     g->copies = 2 * d + 1;
-    HB_TRY(draw(g, use, place));
-    HB_TRY(weigh(g, x, 1, g->w));
-    values_of(g, g->w, log_scale, g->a, g->b);
-    hb_tally_add(g->dim, tally, m, g->a, g->b);
+    HB_TRY(guide_draw(g, use, place));
+    HB_TRY(guide_weigh(g, x, 1, g->w));
+    guide_values(g, g->w, log_scale, g->a, g->b);
+    hb_accumulator_add(g->dim, sums, m, g->a, g->b);
     if (use == HB_GUIDE_WATCHED) return HB_OK;
-    HB_TRY(weigh(g, x, 2, g->coarse));
-    values_of(g, g->coarse, log_scale, g->da, g->db);
+    HB_TRY(guide_weigh(g, x, 2, g->coarse));
+    guide_values(g, g->coarse, log_scale, g->da, g->db);
     for (size_t i = 0; i < m; i++) g->da[i] = g->a[i] - g->da[i];
     for (size_t i = 0; i < m * d; i++) g->db[i] = g->b[i] - g->db[i];
-    hb_tally_differ(g->dim, tally, m, g->da, g->db);
+    hb_accumulator_differ(g->dim, sums, m, g->da, g->db);
     return HB_OK;
 }

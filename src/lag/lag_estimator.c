@@ -1,15 +1,18 @@
-/* Particles where the noise is a matrix G(t): density and score from trajectories and kernels of short lags.
+/* Particles where the noise is a matrix G(t): density and score from trajectories and kernels of
+ * short lags.
  *
- * lag_frame.c has the formula, which is exact; lag_pilot.c chooses a lag, a rule for the integral over it and the step of
- * the trajectories. Round k makes trajectories k N .. k N + N-1 in BATCHES batches; a batch gives each point one value
- * of u and of grad u, one unit of the tally. A trajectory is made and looked at by the same task, and forgotten.
- * The stationary density (lag_stationary.c) is the same with several ends, over which each trajectory is averaged.
- * A number to reproduce: f = (p, 0), noise 1 on p, from N(0, 1): at t = 1 the density at 0 is that of the
- * covariance [[7/3, 3/2], [3/2, 2]]. */
+ * lag_frame.c has the formula, which is exact; lag_pilot.c chooses a lag, a rule for the integral
+ * over it and the step of the trajectories. Round k makes trajectories k N .. k N + N-1 in BATCHES
+ * batches; a batch gives each point one value of u and of grad u, one unit of the accumulator. A
+ * trajectory is made and looked at by the same task, and forgotten. The stationary density
+ * (lag_stationary.c) is the same with several ends, over which each trajectory is averaged.
+ * A number to reproduce: f = (p, 0), noise 1 on p, from N(0, 1): at t = 1 the density at 0 is that
+ * of the covariance [[7/3, 3/2], [3/2, 2]]. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
-#include "lag/lag_parts.h"
+#include "lag/lag_pilot.h"
+#include "particle/particle_estimator.h"
 #include "problem/drift_facts.h"
 #include "problem/noise.h"
 #include "problem/time_cuts.h"
@@ -17,15 +20,13 @@
 
 #include <heatball/random.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
     MOST_DIM = 1000,
     BATCHES = 128,
-    WATCH_PART = 4,
+    DIAGNOSTIC_PART = 4,
     USUAL_ROUND = 8192,
-    LEAST_NOMINAL = 1 << 17,
     TOGETHER = 512,        /* trajectories that move together */
     PART_DOUBLES = 1 << 24 /* of the units of a part of a round */
 };
@@ -64,7 +65,7 @@ typedef struct lag_estimator {
     hb_workspace arrays, bench_work, unit_work;
 } lag_estimator;
 
-static void destroy(void *self)
+static void lag_destroy(void *self)
 {
     lag_estimator *p = self;
     for (size_t i = 0; p->frames && i < p->task.n; i++) hb_lag_frame_destroy(p->frames + i);
@@ -75,10 +76,11 @@ static void destroy(void *self)
     hb_release(p->task.context, p);
 }
 
-/* ---- rounds -------------------------------------------------------------------------------------- */
+/* ---- rounds
+ * -------------------------------------------------------------------------------------- */
 
 /* Batches of one task. */
-static size_t group_of(const lag_estimator *p)
+static size_t lag_group_of(const lag_estimator *p)
 {
     return p->batch_size < TOGETHER ? TOGETHER / p->batch_size : 1;
 }
@@ -87,12 +89,12 @@ static void count_batch(const lag_estimator *p, const bench *b, size_t from, dou
                         double *lost)
 {
     const size_t d = p->task.d, width = hb_lag_row(d);
-    const double share = 1 / (double)p->batch_size;
+    const double fraction = 1 / (double)p->batch_size;
     memset(units, 0, p->task.n * width * sizeof *units);
     *lost = 0;
     for (size_t k = from; k < from + p->batch_size; k++) {
         if (hb_lag_path_is_lost(&b->paths, p->times.n_times, k)) {
-            *lost += share;
+            *lost += fraction;
             continue;
         }
         for (size_t i = 0; i < p->task.n; i++)
@@ -101,15 +103,15 @@ static void count_batch(const lag_estimator *p, const bench *b, size_t from, dou
                                &b->paths, k, p->choices[i].rule, p->task.gain, p->log_scale[i],
                                units + i * width, b->row);
     }
-    for (size_t k = 0; k < p->task.n * width; k++) units[k] *= share;
+    for (size_t k = 0; k < p->task.n * width; k++) units[k] *= fraction;
 }
 
-static hb_status make_group(void *user, size_t index, int thread)
+static hb_status lag_make_group(void *user, size_t index, int thread)
 {
     lag_estimator *p = user;
     hb_context *alone = p->alone + thread;
     bench *b = p->benches + thread;
-    const size_t group = group_of(p), from = index * group, width = hb_lag_row(p->task.d);
+    const size_t group = lag_group_of(p), from = index * group, width = hb_lag_row(p->task.d);
     const size_t to = from + group < p->in_part ? from + group : p->in_part;
     const size_t n = (to - from) * p->batch_size;
     b->paths.n = b->paths.stride = n;
@@ -122,25 +124,25 @@ static hb_status make_group(void *user, size_t index, int thread)
     return HB_OK;
 }
 
-/* The units of the part into the tallies, point by point. */
-static void add_units(const lag_estimator *p, double *tallies)
+/* The units of the part into the accumulators, point by point. */
+static void add_units(const lag_estimator *p, double *accumulators)
 {
-    const size_t d = p->task.d, width = hb_lag_row(d), size = hb_tally_size((int)d);
+    const size_t d = p->task.d, width = hb_lag_row(d), size = hb_accumulator_size((int)d);
     for (size_t i = 0; i < p->task.n; i++) {
         if (!p->wanted[i]) continue;
         for (size_t k = 0; k < p->in_part; k++) {
             const double *unit = p->units + (k * p->task.n + i) * width;
-            hb_tally_add((int)d, tallies + i * size, 1, unit, unit + 1);
-            hb_tally_differ((int)d, tallies + i * size, 1, unit + 1 + d, unit + 2 + d);
-            hb_tally_lose(tallies + i * size, p->lost[k]);
+            hb_accumulator_add((int)d, accumulators + i * size, 1, unit, unit + 1);
+            hb_accumulator_differ((int)d, accumulators + i * size, 1, unit + 1 + d, unit + 2 + d);
+            hb_accumulator_lose(accumulators + i * size, p->lost[k]);
         }
     }
 }
 
-static hb_status add_batches(lag_estimator *p, uint64_t first, const unsigned char *wanted,
-                             double *tallies)
+static hb_status lag_add_batches(lag_estimator *p, uint64_t first, const unsigned char *wanted,
+                                 double *accumulators)
 {
-    const size_t group = group_of(p), row = p->task.n * hb_lag_row(p->task.d) * sizeof(double);
+    const size_t group = lag_group_of(p), row = p->task.n * hb_lag_row(p->task.d) * sizeof(double);
     p->wanted = wanted;
     for (size_t done = 0; done < BATCHES; done += p->part) {
         p->in_part = BATCHES - done < p->part ? BATCHES - done : p->part;
@@ -148,39 +150,42 @@ static hb_status add_batches(lag_estimator *p, uint64_t first, const unsigned ch
         const hb_left left[] = {{p->units, group * row, p->in_part * row},
                                 {p->lost, group * sizeof(double), p->in_part * sizeof(double)}};
         HB_TRY(hb_team_for(p->task.context, "trajectories", (p->in_part + group - 1) / group,
-                           make_group, p, 2, left));
-        add_units(p, tallies);
+                           lag_make_group, p, 2, left));
+        add_units(p, accumulators);
     }
     return HB_OK;
 }
 
-static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status lag_round_of(void *self, uint64_t k, const unsigned char *wanted,
+                              double *accumulators)
 {
     lag_estimator *p = self;
-    return add_batches(p, k * BATCHES * p->batch_size, wanted, tallies);
+    return lag_add_batches(p, k * BATCHES * p->batch_size, wanted, accumulators);
 }
 
 /* As in particle_estimator.c: a quarter of the trajectories, in as many batches. */
-static size_t watch_batch(const lag_estimator *p)
+static size_t lag_diagnostic_batch(const lag_estimator *p)
 {
-    return (p->batch_size + WATCH_PART - 1) / WATCH_PART;
+    return (p->batch_size + DIAGNOSTIC_PART - 1) / DIAGNOSTIC_PART;
 }
 
-static hb_status watch_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status lag_diagnostic_round(void *self, uint64_t k, const unsigned char *wanted,
+                                      double *accumulators)
 {
     lag_estimator *p = self;
     const size_t batch_size = p->batch_size;
-    p->batch_size = watch_batch(p);
-    const hb_status status =
-        add_batches(p, (HB_WATCH_FIRST + k) * BATCHES * p->batch_size, wanted, tallies);
+    p->batch_size = lag_diagnostic_batch(p);
+    const hb_status status = lag_add_batches(p, (HB_DIAGNOSTIC_FIRST + k) * BATCHES * p->batch_size,
+                                             wanted, accumulators);
     p->batch_size = batch_size;
     return status;
 }
 
-/* ---- creation ------------------------------------------------------------------------------------ */
+/* ---- creation
+ * ------------------------------------------------------------------------------------ */
 
-/* How the error of Heun's step in law falls when it is halved, less 1; frozen: kernels that do not need a smooth
- * drift. */
+/* The weak error of Heun's step, halved, falls by gain + 1; frozen: for drifts that are not
+ * smooth. */
 static void read_facts(const hb_problem *problem, hb_lag_task *task)
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);
@@ -189,15 +194,6 @@ static void read_facts(const hb_problem *problem, hb_lag_task *task)
         order = fmin(order, facts->breaks[k].kind == HB_BREAK_KINK ? 1.5 : 1);
     task->gain = exp2(order) - 1;
     task->frozen = !facts->is_formula || facts->n_breaks > 0 || !facts->steady;
-}
-
-/* Trajectories that the choices are made for, as in particle_estimator.c: a run that goes on with a few more makes the
- * same ones. */
-static double nominal_samples(uint64_t samples)
-{
-    double nominal = LEAST_NOMINAL;
-    while (nominal < (double)samples) nominal *= 4;
-    return nominal;
 }
 
 hb_status hb_lag_task_make(hb_context *context, const hb_problem *problem,
@@ -215,7 +211,7 @@ hb_status hb_lag_task_make(hb_context *context, const hb_problem *problem,
              "them out");
     HB_TRY(hb_random_words(context, settings->seed, HB_STREAM_PARTICLES, 0, 2, words));
     out->seed = words[0] | (uint64_t)words[1] << 32;
-    out->samples = nominal_samples(settings->samples);
+    out->samples = hb_nominal_samples(settings->samples);
     read_facts(problem, out);
     return HB_OK;
 }
@@ -319,8 +315,8 @@ static hb_status make_benches(lag_estimator *p)
                         HB_ARRAY(p->lost, p->part));
 }
 
-/* A round of the pilot's seed, by the first half of the ends and by the second. What differs by more than CALM errors is
- * claimed. */
+/* A round of the pilot's seed, by the first half of the ends and by the second. What differs by
+ * more than CALM errors is reported. */
 static void judge_halves(lag_estimator *p, const double *first, const double *second)
 {
     const size_t n = p->task.n, d = p->task.d, width = hb_lag_row(d), m = p->in_part;
@@ -345,50 +341,47 @@ static void judge_halves(lag_estimator *p, const double *first, const double *se
 
 static hb_status compare_halves(lag_estimator *p)
 {
-    const size_t n = p->task.n, size = p->part * n * hb_lag_row(p->task.d), group = group_of(p);
+    const size_t n = p->task.n, size = p->part * n * hb_lag_row(p->task.d), group = lag_group_of(p);
     const uint64_t seed = p->plan.seed;
-    void *memory, *wanted;
-    HB_TRY(hb_allocate(p->task.context, size, sizeof(double), &memory));
-    hb_status status = hb_allocate(p->task.context, n, 1, &wanted);
-    if (status == HB_OK) {
-        p->wanted = memset(wanted, 1, n);
-        p->plan.seed = p->task.seed;
-        p->in_part = p->part;
-        p->first = 0;
-        for (int half = 0; half < 2 && status == HB_OK; half++) {
-            p->from_end = half ? p->times.n_ends / 2 : 0;
-            p->to_end = half ? p->times.n_ends : p->times.n_ends / 2;
-            status = hb_parallel_for(p->task.context, "halves", (p->part + group - 1) / group,
-                                     make_group, p);
-            if (half == 0) memcpy(memory, p->units, size * sizeof(double));
-        }
-        if (status == HB_OK) judge_halves(p, memory, p->units);
-        hb_release(p->task.context, wanted);
+    double *first;
+    unsigned char *wanted;
+    hb_workspace work;
+    HB_TRY(HB_WORKSPACE(p->task.context, &work, HB_ARRAY(first, size), HB_ARRAY(wanted, n)));
+    p->wanted = memset(wanted, 1, n);
+    p->plan.seed = p->task.seed;
+    p->in_part = p->part;
+    p->first = 0;
+    hb_status status = HB_OK;
+    for (int half = 0; half < 2 && status == HB_OK; half++) {
+        p->from_end = half ? p->times.n_ends / 2 : 0;
+        p->to_end = half ? p->times.n_ends : p->times.n_ends / 2;
+        status = hb_parallel_for(p->task.context, "halves", (p->part + group - 1) / group,
+                                 lag_make_group, p);
+        if (half == 0) memcpy(first, p->units, size * sizeof *first);
     }
+    if (status == HB_OK) judge_halves(p, first, p->units);
     p->plan.seed = seed;
     p->from_end = 0;
     p->to_end = p->times.n_ends;
     p->wanted = NULL;
-    hb_release(p->task.context, memory);
+    hb_workspace_destroy(&work);
     return status;
 }
 
-static void write_note(const lag_estimator *p, char *out, size_t size)
+static void lag_write_note(const lag_estimator *p, hb_estimator *out)
 {
-    size_t used = 0;
-    for (size_t k = 0; k < p->times.n_lags && used + 200 < size; k++) {
+    const size_t size = sizeof out->note;
+    for (size_t k = 0; k < p->times.n_lags && strlen(out->note) + 200 < size; k++) {
         size_t count = 0;
         for (size_t i = 0; i < p->task.n; i++) count += p->lag_of[i] == k;
-        used += (size_t)snprintf(out + used, size - used, "%slag %.3g (%zu point%s)", k ? ", " : "",
-                                 p->times.lag[k], count, count == 1 ? "" : "s");
+        hb_note_append(out->note, size, "%slag %.3g (%zu point%s)", k ? ", " : "", p->times.lag[k],
+                       count, count == 1 ? "" : "s");
     }
-    used += (size_t)snprintf(out + used, size - used, "; Heun steps of %.2g, extrapolated",
-                             p->plan.step);
-    if (p->horizon.note[0] && used < size)
-        snprintf(out + used, size - used, "; %s", p->horizon.note);
+    hb_note_append(out->note, size, "; Heun steps of %.2g, extrapolated", p->plan.step);
+    if (p->horizon.note[0]) hb_note_append(out->note, size, "; %s", p->horizon.note);
 }
 
-static hb_status create(lag_estimator *p, const hb_sampling_settings *settings)
+static hb_status lag_create(lag_estimator *p, const hb_sampling_settings *settings)
 {
     const size_t n = p->task.n, d = p->task.d;
     double step = p->horizon.step;
@@ -423,24 +416,25 @@ hb_status hb_lag_estimator_over(const hb_lag_task *task, const hb_lag_horizon *h
     lag_estimator *p = memset(memory, 0, sizeof *p);
     p->task = *task;
     p->horizon = *horizon;
-    const hb_status status = create(p, settings);
+    const hb_status status = lag_create(p, settings);
     if (status != HB_OK) {
-        destroy(p);
+        lag_destroy(p);
         return status;
     }
-    *out = (hb_estimator){.self = p,
-                          .name = "particles",
-                          .unit = "trajectories",
-                          .samples_per_round = BATCHES * p->batch_size,
-                          .rounds = UINT64_MAX,
-                          .log_scale = p->log_scale,
-                          .known_error = p->known,
-                          .untimely = p->untimely,
-                          .round = round_of,
-                          .watch = watch_round,
-                          .watch_parts = (double)p->batch_size / (double)watch_batch(p),
-                          .destroy = destroy};
-    write_note(p, out->note, sizeof out->note);
+    *out =
+        (hb_estimator){.self = p,
+                       .name = "particles",
+                       .unit = "trajectories",
+                       .samples_per_round = BATCHES * p->batch_size,
+                       .rounds = UINT64_MAX,
+                       .log_scale = p->log_scale,
+                       .known_error = p->known,
+                       .untimely = p->untimely,
+                       .round = lag_round_of,
+                       .diagnostic = lag_diagnostic_round,
+                       .diagnostic_parts = (double)p->batch_size / (double)lag_diagnostic_batch(p),
+                       .destroy = lag_destroy};
+    lag_write_note(p, out);
     return HB_OK;
 }
 

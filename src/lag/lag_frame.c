@@ -1,25 +1,25 @@
-/* The kernel of a short lag: what a path that is at y, the time r before the end, gives to the density at x.
+/* The kernel of a short lag: what a path that is at y, the time r before the end, gives to the
+ * density at x.
  *
- * dX = f(X,t) dt + G(t) dW. Beside it a linear model dY = (f(phi) + A (Y - phi)) dt + G dW along the way
- * phi(r) that leads to x without noise, phi' = -f(phi, T - r), phi(0) = x, A = df/dx there. Its density to go from y
- * to x in the time r is
- *     h(y,r) = N(x; x - Phi (phi - y), S),     Phi' = Phi A,   S' = Phi G G' Phi',   Phi(0) = 1, S(0) = 0.
- * By Dynkin's formula for h along the true paths, for every lag L and without any approximation,
- *     u(x,T) = E[ h(X_{T-L}, L) + int_0^L R(X_{T-r}, r) dr ],    R = g . grad_y h,
- *     g = f(y) - f(phi) - A (y - phi).
- * With S = L L', W = L^-1 Phi, w = W (phi - y), q = W g:  h = e^(-w.w/2)/(...),  R = h (q.w), and by the end x
+ * dX = f(X,t) dt + G(t) dW, and a linear model along phi, phi' = -f(phi, T - r), phi(0) = x,
+ * A = df/dx there:
+ *     h(y,r) = N(x; x - Phi (phi - y), S), Phi' = Phi A, S' = Phi G G' Phi', Phi(0) = 1, S(0) = 0.
+ * By Dynkin's formula, for every lag L and without any approximation,
+ *     u(x,T) = E[ h(X_{T-L}, L) + int_0^L R(X_{T-r}, r) dr ],
+ *     R = g . grad_y h,   g = f(y) - f(phi) - A (y - phi).
+ * With S = L L', W = L^-1 Phi, w = W (phi - y), q = W g:  h = e^(-w.w/2)/(...),  R = h (q.w), and
+ * by the end x
  *     grad h = -L'^-1 w h,     grad R = L'^-1 (q - w (q.w)) h.
- * In a degenerate noise the spread of a direction that is reached after k drifts is r^(k + 1/2); g is a square of such
- * spreads, so R stays integrable, and so do its squares in few dimensions.
- * The integral by Kronrod's 7 nodes in each half of the lag, of which Gauss's 3 and 1 are a part: three rules from the
- * same places.
- * Phi, S and phi by collocation at Gauss's nodes between one lag and the next; S is a sum of squares.
- * Kolmogorov's equation, f = (p, 0), noise 1 on p: S = [[r^3/3, r^2/2], [r^2/2, r]] is the number to reproduce.
- * A. S. Kronrod, Doklady 154 (1964). */
+ * The integral by Kronrod's 7 nodes in each half of the lag (Doklady 154, 1964), of which Gauss's 3
+ * and 1 are a part: three rules from the same positions. Phi, S and phi by collocation between one
+ * lag and the next.
+ * A number to reproduce: f = (p, 0), noise 1 on p: S = [[r^3/3, r^2/2], [r^2/2, r]]
+ * (Kolmogorov). */
 #include "lag/lag_frame.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
+#include "path/linear_path.h"
 #include "problem/initial/initial_average.h"
 #include "problem/noise.h"
 #include "random/streams.h"
@@ -68,10 +68,11 @@ typedef struct builder {
     hb_workspace work;
 } builder;
 
-/* ---- between two lags ---------------------------------------------------------------------------- */
+/* ---- between two lags
+ * ---------------------------------------------------------------------------- */
 
 /* The linear model at n places: f, and A, at the times t. */
-static hb_status model(builder *b, size_t n, const double *phi, double *f, double *A)
+static hb_status lag_frame_model(builder *b, size_t n, const double *phi, double *f, double *A)
 {
     const size_t d = b->d;
     if (!b->frozen)
@@ -86,15 +87,15 @@ static hb_status model(builder *b, size_t n, const double *phi, double *f, doubl
     return HB_OK;
 }
 
-/* phi at the nodes of the gap, from phi0; 0 in *fits when it does not settle. */
-static hb_status follow(builder *b, double h, int *fits)
+/* phi at the nodes of the gap, from phi0; 0 in *fits when it does not converge. */
+static hb_status lag_frame_follow(builder *b, double h, int *fits)
 {
     const size_t d = b->d;
     double change = INFINITY, size = 0;
     *fits = 0;
     for (size_t j = 0; j < COLLOCATION; j++) memcpy(b->phi + j * d, b->phi0, d * sizeof(double));
     for (int round = 0; round < MOST_ROUNDS && change > SETTLED * size; round++) {
-        HB_TRY(model(b, COLLOCATION, b->phi, b->f, NULL));
+        HB_TRY(lag_frame_model(b, COLLOCATION, b->phi, b->f, NULL));
         change = 0;
         size = 1e-300;
         for (size_t j = 0; j < COLLOCATION; j++)
@@ -112,32 +113,8 @@ static hb_status follow(builder *b, double h, int *fits)
     return HB_OK;
 }
 
-/* P at the nodes, P' = P A, P(0) = 1, and b->step at the gap's end. */
-static void propagate(builder *b, double h)
-{
-    const size_t d = b->d, dd = d * d;
-    double change = 1;
-    double *PA = b->next; // (COLLOCATION, d, d)
-    for (size_t j = 0; j < COLLOCATION; j++) hb_matrix_diagonal(d, 1, b->P + j * dd);
-    for (int round = 0; round < MOST_ROUNDS && change > SETTLED; round++) {
-        change = 0;
-        for (size_t k = 0; k < COLLOCATION; k++)
-            hb_matrix_multiply(d, h, b->P + k * dd, b->A + k * dd, PA + k * dd);
-        for (size_t j = 0; j < COLLOCATION; j++) {
-            hb_matrix_diagonal(d, 1, b->other);
-            for (size_t k = 0; k < COLLOCATION; k++)
-                hb_axpy(dd, b->behind[j][k], PA + k * dd, b->other);
-            for (size_t k = 0; k < dd; k++)
-                change = fmax(change, fabs(b->other[k] - b->P[j * dd + k]));
-            memcpy(b->P + j * dd, b->other, dd * sizeof(double));
-        }
-    }
-    hb_matrix_diagonal(d, 1, b->step);
-    for (size_t k = 0; k < COLLOCATION; k++) hb_axpy(dd, b->weight[k], PA + k * dd, b->step);
-}
-
-/* S += share (Phi P G)(Phi P G)'. */
-static void add_spread(builder *b, double share, const double *P)
+/* S += fraction (Phi P G)(Phi P G)'. */
+static void add_spread(builder *b, double fraction, const double *P)
 {
     const size_t d = b->d, m = b->m;
     double *PG = b->PG;
@@ -150,7 +127,7 @@ static void add_spread(builder *b, double share, const double *P)
         }
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j <= i; j++) {
-            const double entry = share * hb_dot(m, PG + i * m, PG + j * m);
+            const double entry = fraction * hb_dot(m, PG + i * m, PG + j * m);
             b->S[i * d + j] += entry;
             if (i != j) b->S[j * d + i] += entry;
         }
@@ -160,13 +137,15 @@ static void add_spread(builder *b, double share, const double *P)
 static hb_status cross_piece(builder *b, double r, double h, int *fits)
 {
     const size_t d = b->d, dd = d * d;
+    const hb_propagator propagator = {d,           COLLOCATION, b->behind[0], b->weight, SETTLED,
+                                      MOST_ROUNDS, b->P,        b->next,      b->other,  b->step};
     for (size_t j = 0; j < COLLOCATION; j++) b->t[j] = fmax(b->end - r - h * b->node[j], 0);
-    HB_TRY(follow(b, h, fits));
+    HB_TRY(lag_frame_follow(b, h, fits));
     if (!*fits) return HB_OK;
-    HB_TRY(model(b, COLLOCATION, b->phi, b->f, b->A));
+    HB_TRY(lag_frame_model(b, COLLOCATION, b->phi, b->f, b->A));
     for (size_t j = 0; j < COLLOCATION; j++) *fits &= hb_matrix_norm(d, b->A + j * dd) * h <= REACH;
     if (!*fits) return HB_OK;
-    propagate(b, h);
+    HB_TRY(hb_propagate(NULL, &propagator, h, b->A));
     for (size_t j = 0; j < COLLOCATION; j++) {
         HB_TRY(hb_problem_noise_factor(b->context, b->problem, 1, NULL, b->t[j], b->G));
         add_spread(b, h * b->weight[j], b->P + j * dd);
@@ -179,7 +158,7 @@ static hb_status cross_piece(builder *b, double r, double h, int *fits)
 }
 
 /* From the lag r to the lag r + h, in as many pieces as it needs. */
-static hb_status cross(builder *b, double r, double h, int *fits)
+static hb_status lag_frame_cross(builder *b, double r, double h, int *fits)
 {
     int pieces = 1;
     for (double done = 0; done < 1;) {
@@ -194,9 +173,11 @@ static hb_status cross(builder *b, double r, double h, int *fits)
     return HB_OK;
 }
 
-/* ---- the start ------------------------------------------------------------------------------------ */
+/* ---- the start
+ * ------------------------------------------------------------------------------------ */
 
-/* Where the lag goes back to the start, and trajectories start from a sum of Gaussians: the mean of h over it,
+/* Where the lag goes back to the start, and trajectories start from a sum of Gaussians: the mean of
+ * h over it,
  *     int u0(y) N(x; x + Phi (y - phi), S) dy,
  * and its gradient by x. Draws of samples(...) have no kernel, so they are left out. */
 static hb_status average_start(builder *b, hb_lag_frame *out)
@@ -221,10 +202,11 @@ int hb_lag_knows_start(const hb_lag_frame *frame)
     return isfinite(frame->start[0]);
 }
 
-/* ---- a frame ------------------------------------------------------------------------------------- */
+/* ---- a frame
+ * ------------------------------------------------------------------------------------- */
 
 /* The root of S, W and the top of the kernel at one of the lags; 0 where S has none. */
-static int whiten(const builder *b, hb_lag_frame *out, size_t j)
+static int lag_frame_whiten(const builder *b, hb_lag_frame *out, size_t j)
 {
     const size_t d = b->d, dd = d * d;
     double *L = out->root + j * dd, *W = out->white + j * dd, log_volume = 0;
@@ -241,17 +223,17 @@ static int whiten(const builder *b, hb_lag_frame *out, size_t j)
     return 1;
 }
 
-static hb_status keep(builder *b, double r, size_t j, hb_lag_frame *out, int *fits)
+static hb_status lag_frame_keep(builder *b, double r, size_t j, hb_lag_frame *out, int *fits)
 {
     const size_t d = b->d;
     memcpy(out->place + j * d, b->phi0, d * sizeof(double));
     b->t[0] = fmax(b->end - r, 0);
-    HB_TRY(model(b, 1, b->phi0, out->drift + j * d, out->jacobian + j * d * d));
-    *fits = whiten(b, out, j) && hb_all_finite(d * d, out->jacobian + j * d * d);
+    HB_TRY(lag_frame_model(b, 1, b->phi0, out->drift + j * d, out->jacobian + j * d * d));
+    *fits = lag_frame_whiten(b, out, j) && hb_all_finite(d * d, out->jacobian + j * d * d);
     return HB_OK;
 }
 
-static hb_status build(builder *b, hb_lag_frame *out, int *found, int *singular)
+static hb_status lag_frame_build(builder *b, hb_lag_frame *out, int *found, int *singular)
 {
     const size_t d = b->d;
     double r = 0;
@@ -263,10 +245,10 @@ static hb_status build(builder *b, hb_lag_frame *out, int *found, int *singular)
     *found = hb_all_finite(d, b->f0) && hb_all_finite(d * d, b->A0);
     for (size_t k = 1; k <= HB_LAG_NODES && *found; k++) {
         const double next = out->lag * hb_lag_parts[k % HB_LAG_NODES];
-        HB_TRY(cross(b, r, next - r, found));
+        HB_TRY(lag_frame_cross(b, r, next - r, found));
         r = next;
         if (!*found) break;
-        HB_TRY(keep(b, r, k % HB_LAG_NODES, out, found));
+        HB_TRY(lag_frame_keep(b, r, k % HB_LAG_NODES, out, found));
         *singular = !*found;
     }
     return *found ? average_start(b, out) : HB_OK;
@@ -301,7 +283,7 @@ hb_status hb_lag_frame_create(hb_context *context, const hb_problem *problem, co
                                     HB_ARRAY(out->white, n * d * d), HB_ARRAY(out->root, n * d * d),
                                     HB_ARRAY(out->log_top, n), HB_ARRAY(out->start, 1 + d));
     if (status == HB_OK) status = create_builder(&b);
-    if (status == HB_OK) status = build(&b, out, found, singular);
+    if (status == HB_OK) status = lag_frame_build(&b, out, found, singular);
     hb_workspace_destroy(&b.work);
     if (status != HB_OK || !*found) hb_lag_frame_destroy(out);
     return status;
@@ -313,7 +295,8 @@ void hb_lag_frame_destroy(hb_lag_frame *frame)
     *frame = (hb_lag_frame){0};
 }
 
-/* ---- values -------------------------------------------------------------------------------------- */
+/* ---- values
+ * -------------------------------------------------------------------------------------- */
 
 size_t hb_lag_work(size_t d)
 {
@@ -321,7 +304,7 @@ size_t hb_lag_work(size_t d)
 }
 
 /* out = W v */
-static void multiply(size_t d, const double *W, const double *v, double *out)
+static void lag_frame_multiply(size_t d, const double *W, const double *v, double *out)
 {
     for (size_t i = 0; i < d; i++) out[i] = hb_dot(d, W + i * d, v);
 }
@@ -331,7 +314,7 @@ static double log_kernel(const hb_lag_frame *f, size_t j, const double *y, doubl
 {
     const size_t d = f->d;
     for (size_t i = 0; i < d; i++) gap[i] = y[i] - f->place[j * d + i];
-    multiply(d, f->white + j * d * d, gap, w);
+    lag_frame_multiply(d, f->white + j * d * d, gap, w);
     for (size_t i = 0; i < d; i++) w[i] = -w[i];
     return f->log_top[j] - 0.5 * hb_dot(d, w, w);
 }
@@ -346,10 +329,10 @@ static void add_value(const hb_lag_frame *f, size_t j, double a, const double *s
 {
     const size_t d = f->d;
     for (size_t rule = 0; rule < HB_LAG_RULES; rule++) {
-        const double share = j == 0 ? 1 : 0.5 * f->lag * WEIGHTS[rule][(j - 1) % HALF_NODES];
-        if (share == 0) continue;
-        out->a[rule] += share * a;
-        hb_axpy(d, share, slope, out->b + rule * d);
+        const double fraction = j == 0 ? 1 : 0.5 * f->lag * WEIGHTS[rule][(j - 1) % HALF_NODES];
+        if (fraction == 0) continue;
+        out->a[rule] += fraction * a;
+        hb_axpy(d, fraction, slope, out->b + rule * d);
     }
 }
 
@@ -375,7 +358,7 @@ void hb_lag_value_of(const hb_lag_frame *f, const double *const *y, const double
             for (size_t i = 0; i < d; i++)
                 g[i] = drift[j][i] - f->drift[j * d + i] -
                        hb_dot(d, f->jacobian + (j * d + i) * d, gap);
-            multiply(d, f->white + j * d * d, g, q);
+            lag_frame_multiply(d, f->white + j * d * d, g, q);
             const double along = hb_dot(d, q, w);
             a = h * along;
             for (size_t i = 0; i < d; i++) q[i] = h * (q[i] - along * w[i]);
@@ -385,13 +368,15 @@ void hb_lag_value_of(const hb_lag_frame *f, const double *const *y, const double
     }
 }
 
-/* ---- a correction that is not seen --------------------------------------------------------------- */
+/* ---- a correction that is not seen
+ * --------------------------------------------------------------- */
 
 /* Over lags that are so short that no path comes near, u hardly changes within the kernel, and
  *     int u R dy = u |det Phi|^-1 E[q.w],    y = phi - W^-1 w,   w ~ N(0, 1):
- * so the mean of |q.w| at each lag bounds the correction, and that of |L'^-1 (q - w (q.w))| its gradient. */
+ * so the mean of |q.w| at each lag bounds the correction, and that of |L'^-1 (q - w (q.w))| its
+ * gradient. */
 static hb_status add_lag(hb_context *context, const hb_problem *problem, double t,
-                         const hb_lag_frame *f, size_t j, double share, const double *normals,
+                         const hb_lag_frame *f, size_t j, double fraction, const double *normals,
                          double *rest, double *work)
 {
     const size_t d = f->d, dd = d * d;
@@ -409,8 +394,8 @@ static hb_status add_lag(hb_context *context, const hb_problem *problem, double 
         HB_TRY(hb_problem_drift_each(context, problem, 1, y, &t, F, NULL, NULL, NULL));
         for (size_t i = 0; i < d; i++)
             F[i] += hb_dot(d, f->jacobian + (j * d + i) * d, g) - f->drift[j * d + i];
-        multiply(d, f->white + j * dd, F, q);
-        const double along = hb_dot(d, q, w), part = share / fabs(determinant) / TRIALS;
+        lag_frame_multiply(d, f->white + j * dd, F, q);
+        const double along = hb_dot(d, q, w), part = fraction / fabs(determinant) / TRIALS;
         for (size_t i = 0; i < d; i++) q[i] -= along * w[i];
         hb_solve_upper(d, f->root + j * dd, 1, q);
         rest[0] += part * fabs(along);
@@ -429,9 +414,9 @@ hb_status hb_lag_correction(hb_context *context, const hb_problem *problem, doub
     hb_status status = hb_random_normal(context, 1, HB_STREAM_UNSEEN, 0, TRIALS * d, normals);
     memset(rest, 0, (1 + d) * sizeof *rest);
     for (size_t j = 1; j < HB_LAG_NODES && status == HB_OK; j++) {
-        const double share = 0.5 * frame->lag * WEIGHTS[0][(j - 1) % HALF_NODES];
+        const double fraction = 0.5 * frame->lag * WEIGHTS[0][(j - 1) % HALF_NODES];
         status = add_lag(context, problem, fmax(end - frame->lag * hb_lag_parts[j], 0), frame, j,
-                         share, normals, rest, normals + TRIALS * d);
+                         fraction, normals, rest, normals + TRIALS * d);
     }
     for (size_t i = 0; i < d; i++) rest[1 + i] += rest[0] * fabs(frame->start[1 + i]);
     for (size_t i = 0; i <= d; i++)

@@ -1,11 +1,12 @@
 /* Trajectories for kernels of short lags, and the row of numbers that each gives to a point.
  *
- * Each trajectory has a twin with steps twice as long and the same noise (trajectories.c). With V the value of
- * lag_frame.c by the rule in use, V' by the next coarser rule, V_2 that of the twin, and the error of the step
- * falling by gain + 1 when it is halved (4 for Heun's scheme and a smooth drift),
+ * Each trajectory has a twin with steps twice as long and the same noise (trajectories.c). With V
+ * the value of lag_frame.c by the rule in use, V' by the next coarser rule, V_2 that of the twin,
+ * and the error of the step falling by gain + 1 when it is halved (4 for Heun's scheme and a smooth
+ * drift),
  *     a = V + (V - V_2)/gain,       da = (V - V_2)/gain + V - V',
- * so the leading error of the step is removed, and what was removed counts as a doubt (sampling/tally_bias.c) like
- * the difference of the rules.
+ * so the leading error of the step is removed, and what was removed counts as a flag
+ * (sampling/spread.c) like the difference of the rules.
  * A number to reproduce: a lag of 1 before the end 1 looks at the time 0 first. */
 #include "lag/lag_paths.h"
 #include "base/context.h"
@@ -16,7 +17,8 @@
 
 static const double SAME = 1e-12; /* times that differ by so little are one */
 
-/* ---- times --------------------------------------------------------------------------------------- */
+/* ---- times
+ * --------------------------------------------------------------------------------------- */
 
 static double time_of(double end, double lag, size_t node)
 {
@@ -56,7 +58,8 @@ void hb_lag_times_destroy(hb_lag_times *times)
     *times = (hb_lag_times){0};
 }
 
-/* ---- trajectories -------------------------------------------------------------------------------- */
+/* ---- trajectories
+ * -------------------------------------------------------------------------------- */
 
 hb_status hb_lag_paths_make(hb_context *context, const hb_path_plan *plan, uint64_t first, size_t n,
                             const hb_lag_paths *paths, double *tau)
@@ -83,7 +86,8 @@ int hb_lag_path_is_lost(const hb_lag_paths *p, size_t n_times, size_t path)
     return !finite;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------- */
+/* ---- rows
+ * ---------------------------------------------------------------------------------------- */
 
 size_t hb_lag_row(size_t d)
 {
@@ -96,9 +100,9 @@ size_t hb_lag_row_work(size_t d)
 }
 
 /* The value of one path and end, twin 0 or 1; its gradients are in b (HB_LAG_RULES, d). */
-static hb_lag_value look(const hb_lag_frame *frame, const hb_lag_times *times, size_t lag,
-                         size_t end, const hb_lag_paths *paths, size_t path, int twin,
-                         double log_scale, double *b, double *work)
+static hb_lag_value lag_paths_look(const hb_lag_frame *frame, const hb_lag_times *times, size_t lag,
+                                   size_t end, const hb_lag_paths *paths, size_t path, int twin,
+                                   double log_scale, double *b, double *work)
 {
     const size_t *column = times->column + (lag * times->n_ends + end) * HB_LAG_NODES;
     const double *y[HB_LAG_NODES], *f[HB_LAG_NODES];
@@ -113,18 +117,18 @@ static hb_lag_value look(const hb_lag_frame *frame, const hb_lag_times *times, s
 }
 
 /* One rule's part of a row, from the values of a path and of its twin. */
-static void add_rule(size_t d, const hb_lag_value *v, const hb_lag_value *twin, size_t rule,
-                     double gain, double share, double *row)
+static void lag_paths_add_rule(size_t d, const hb_lag_value *v, const hb_lag_value *twin,
+                               size_t rule, double gain, double fraction, double *row)
 {
     const double step = (v->a[rule] - twin->a[rule]) / gain;
-    row[0] += share * (v->a[rule] + step);
-    row[1 + d] += share * (step + v->a[rule] - v->a[rule + 1]);
-    row[2 + 2 * d] += share * step;
+    row[0] += fraction * (v->a[rule] + step);
+    row[1 + d] += fraction * (step + v->a[rule] - v->a[rule + 1]);
+    row[2 + 2 * d] += fraction * step;
     for (size_t k = 0; k < d; k++) {
         const double fine = v->b[rule * d + k], coarse = v->b[(rule + 1) * d + k];
         const double slope = (fine - twin->b[rule * d + k]) / gain;
-        row[1 + k] += share * (fine + slope);
-        row[2 + d + k] += share * (slope + fine - coarse);
+        row[1 + k] += fraction * (fine + slope);
+        row[2 + d + k] += fraction * (slope + fine - coarse);
     }
 }
 
@@ -133,13 +137,15 @@ void hb_lag_add_row(const hb_lag_frame *frame, const hb_lag_times *times, size_t
                     double log_scale, double *row, double *work)
 {
     const size_t d = paths->d;
-    const double share = 1 / (double)(to - from);
+    const double fraction = 1 / (double)(to - from);
     double *b = work, *b2 = b + HB_LAG_RULES * d, *rest = b2 + HB_LAG_RULES * d;
     for (size_t end = from; end < to; end++) {
-        const hb_lag_value v = look(frame, times, lag, end, paths, path, 0, log_scale, b, rest);
-        const hb_lag_value twin = look(frame, times, lag, end, paths, path, 1, log_scale, b2, rest);
-        if (rule >= 0) add_rule(d, &v, &twin, (size_t)rule, gain, share, row);
+        const hb_lag_value v =
+            lag_paths_look(frame, times, lag, end, paths, path, 0, log_scale, b, rest);
+        const hb_lag_value twin =
+            lag_paths_look(frame, times, lag, end, paths, path, 1, log_scale, b2, rest);
+        if (rule >= 0) lag_paths_add_rule(d, &v, &twin, (size_t)rule, gain, fraction, row);
         for (size_t k = 0; rule < 0 && k + 1 < HB_LAG_RULES; k++)
-            add_rule(d, &v, &twin, k, gain, share, row + k * hb_lag_row(d));
+            lag_paths_add_rule(d, &v, &twin, k, gain, fraction, row + k * hb_lag_row(d));
     }
 }

@@ -1,4 +1,4 @@
-/* lag/lag_paths.h: trajectories at the times that kernels of short lags look at, and what each gives. */
+/* lag/lag_paths.h: trajectories at the times of kernels of short lags, and what each gives. */
 #ifndef HB_LAG_LAG_PATHS_H
 #define HB_LAG_LAG_PATHS_H
 
@@ -27,18 +27,17 @@ typedef struct hb_lag_paths {
     double *x[2], *f[2]; // (n_times, stride, d) each
 } hb_lag_paths;
 
-/* Trajectories first .. first+n-1 of the plan, whose times are those of `times`, into x and f. tau: (n). */
+/* Trajectories first .. first+n-1 of the plan, with the times of `times`, into x, f. tau: (n). */
 hb_status hb_lag_paths_make(hb_context *context, const hb_path_plan *plan, uint64_t first, size_t n,
                             const hb_lag_paths *paths, double *tau);
 int hb_lag_path_is_lost(const hb_lag_paths *paths, size_t n_times, size_t path);
 
-/* A value of u and of its gradient, how it differs by step and by rule, and by the step alone: a, b[d], da, db[d],
- * step. */
+/* a, b[d], da, db[d], step: u, its gradient, their differences by step and rule, by the step. */
 size_t hb_lag_row(size_t d);
 size_t hb_lag_row_work(size_t d);
-/* Adds the row of one path: means over the ends from..to-1 of the times, by the rule (0: the finest; the next
- * coarser one is its check), extrapolated in the step, whose error falls by gain + 1 when it is halved. rule -1: rows of all
- * rules that have a check, one after the other. */
+/* Adds the row of one path: means over the ends from..to-1 of the times, by the rule (0: the
+ * finest; the next coarser one is its check), extrapolated in the step, whose error falls by
+ * gain + 1 when it is halved. rule -1: rows of all rules that have a check, one after the other. */
 void hb_lag_add_row(const hb_lag_frame *frame, const hb_lag_times *times, size_t lag, size_t from,
                     size_t to, const hb_lag_paths *paths, size_t path, int rule, double gain,
                     double log_scale, double *row, double *work);

@@ -1,22 +1,22 @@
-/* The pilot of short lags.
+/* The pilot run of short lags.
  *
- * Lags reach/2^k, k = 0 .. HB_MOST_LAGS-1, and for each the rules of 2x7 nodes (checked by 2x3) and of 2x3 (checked by 2x1). All are
- * exact but for the rule in time; they differ in their spread. The lag that goes back to the start is tried with the drawn
- * start and, where there is a closed form, with the mean over it. A long lag has a wide kernel, and a correction that grows
- * with it; a short one sees few paths; nodes that are very near to the end see rare large values in many dimensions.
- * From up to MOST_PATHS trajectories of its own seed the pilot tells, for N samples that are asked for,
- *     cost = (var a/(N A^2) + bias^2) + mean_k spread_k^2 (var S_k/N + bias_k^2),   times 1 + FEW/effective,
- * S the score, spread_k the deviation of coordinate k among the paths, and the least is taken; where fewer than
- * TOO_FEW paths are effective, the lag with the most. The step is halved
- * until what it changes is less than PART of the error by chance, or cannot be seen.
- * The pilot's trajectories do not enter the estimate.
- * A number to reproduce: with a linear drift from a Gaussian the longest lag has no correction and wins. */
+ * Lags reach/2^k, for each the rules of 2x7 nodes (checked by 2x3) and of 2x3 (checked by 2x1); the
+ * lag that goes back to the initial time also with the mean over the initial density, where there
+ * is a closed form. All are exact but for the rule in time; they differ in their spread. For N
+ * samples that are asked for,
+ *     cost = (var a/(N A^2) + bias^2) + mean_k spread_k^2 (var S_k/N + bias_k^2),
+ *     times 1 + FEW/effective,
+ * S the score, spread_k the deviation of coordinate k among the paths; the least is taken, or the
+ * lag with the most effective paths where these are below TOO_FEW. The step is halved until what it
+ * changes is less than PART of the error by chance, or cannot be seen. The pilot's trajectories do
+ * not enter the estimate.
+ * A number to reproduce: with a linear drift from a Gaussian the longest lag has no correction and
+ * wins. */
 #include "lag/lag_pilot.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
 #include "sampling/spread.h"
-#include "sampling/tally_bias.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,9 +52,10 @@ typedef struct pilot {
     hb_workspace work;
 } pilot;
 
-/* ---- trajectories -------------------------------------------------------------------------------- */
+/* ---- trajectories
+ * -------------------------------------------------------------------------------- */
 
-static hb_status make_group(void *user, size_t index, int thread)
+static hb_status lag_pilot_make_group(void *user, size_t index, int thread)
 {
     pilot *p = user;
     const size_t first = index * GROUP, d = p->task->d;
@@ -90,7 +91,8 @@ static void measure_spread(pilot *p)
     }
 }
 
-/* ---- one point ----------------------------------------------------------------------------------- */
+/* ---- one point
+ * ----------------------------------------------------------------------------------- */
 
 /* What the pilot's paths give to a point by one lag and rule. */
 typedef struct moments {
@@ -100,14 +102,13 @@ typedef struct moments {
     double step_square;
 } moments;
 
-/* The square of a systematic part whose mean was seen with this variance: what is sure of it, and a part of what may be
- * hidden. */
+/* The square of a bias seen with this variance: what is sure, and a part of what may be hidden. */
 static double square_of(double mean, double variance)
 {
     return fmax(mean * mean - variance, 0) + HIDDEN * variance;
 }
 
-/* The square of the bias of the density (k = 0) or of component k of the score, S, relative to A. */
+/* The square of the bias of the density (k = 0) or of component k of the score S, relative to A. */
 static double bias_square(size_t d, const double *bias, double A, size_t k, double S)
 {
     const double *mean = bias + 1, *squares = mean + 1 + d;
@@ -118,7 +119,7 @@ static double bias_square(size_t d, const double *bias, double A, size_t k, doub
 }
 
 /* The cost of a rule; fills the choice but for the lag. */
-static double judge(const pilot *p, const moments *m, double top, hb_lag_choice *out)
+static double lag_pilot_judge(const pilot *p, const moments *m, double top, hb_lag_choice *out)
 {
     const size_t d = p->task->d;
     const double *mean = m->spread, *squares = mean + 1 + d, A = mean[0];
@@ -151,7 +152,7 @@ static double find_top(const pilot *p, const hb_lag_frame *frame, size_t lag, do
     return top;
 }
 
-static void add_row(size_t d, const double *row, moments *m)
+static void lag_pilot_add_row(size_t d, const double *row, moments *m)
 {
     hb_spread_add(d, m->spread, ++m->n, row[0], row + 1);
     hb_bias_differ(d, m->bias, 1, row + 1 + d, row + 2 + d);
@@ -180,20 +181,20 @@ static double try_lag(const pilot *p, const hb_lag_frame *frame, size_t lag, dou
         memset(rows, 0, RULES * hb_lag_row(d) * sizeof *rows);
         hb_lag_add_row(frame, &p->times, lag, 0, 1, &p->paths, i, -1, p->task->gain, top, rows,
                        work);
-        for (size_t r = 0; r < RULES; r++) add_row(d, rows + r * hb_lag_row(d), m + r);
+        for (size_t r = 0; r < RULES; r++) lag_pilot_add_row(d, rows + r * hb_lag_row(d), m + r);
     }
     for (int r = 0; r < RULES; r++) {
         hb_lag_choice choice = {.lag = p->times.lag[lag], .rule = r, .found = 1};
         choice.from_start = frame->from_start;
-        const double cost = m[r].n > 1 ? judge(p, m + r, top, &choice) : INFINITY;
+        const double cost = m[r].n > 1 ? lag_pilot_judge(p, m + r, top, &choice) : INFINITY;
         if (cost < *best || !out->found) *out = choice;
         *best = fmin(*best, cost);
     }
     return m[0].square > 0 ? m[0].absolute * m[0].absolute / m[0].square : 0;
 }
 
-/* The same lag with the mean over the start. Where too few paths show the correction, its bound must be small, and is
- * claimed. */
+/* The same lag with the mean over the start. Where too few paths show the correction, its bound
+ * must be small, and is reported. */
 static hb_status try_start(const pilot *p, hb_context *alone, hb_lag_frame *frame, size_t lag,
                            double effective, double *scratch, double *best, hb_lag_choice *out)
 {
@@ -208,7 +209,7 @@ static hb_status try_start(const pilot *p, hb_context *alone, hb_lag_frame *fram
     return HB_OK;
 }
 
-static hb_status choose(void *user, size_t i, int thread)
+static hb_status lag_pilot_choose(void *user, size_t i, int thread)
 {
     pilot *p = user;
     const hb_lag_task *task = p->task;
@@ -237,9 +238,10 @@ static hb_status choose(void *user, size_t i, int thread)
     return HB_OK;
 }
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- all
+ * ----------------------------------------------------------------------------------------- */
 
-static hb_status create(const hb_lag_task *task, pilot *p)
+static hb_status lag_pilot_create(const hb_lag_task *task, pilot *p)
 {
     double lags[HB_MOST_LAGS];
     const size_t d = task->d, threads = (size_t)hb_context_threads(task->context);
@@ -280,15 +282,15 @@ static hb_status try_step(pilot *p, double step)
     const hb_left left = {p->choices, sizeof *p->choices, 0};
     p->plan.step = step;
     HB_TRY(hb_parallel_for(context, "pilot trajectories", (p->n_paths + GROUP - 1) / GROUP,
-                           make_group, p));
+                           lag_pilot_make_group, p));
     measure_spread(p);
-    return hb_team_for(context, "pilot lags", p->task->n, choose, p, 1, &left);
+    return hb_team_for(context, "pilot lags", p->task->n, lag_pilot_choose, p, 1, &left);
 }
 
 hb_status hb_lag_pilot(const hb_lag_task *task, double *step, hb_lag_choice *choices)
 {
     pilot p = {.task = task, .choices = choices};
-    hb_status status = create(task, &p);
+    hb_status status = lag_pilot_create(task, &p);
     for (int k = 0; k <= HALVINGS && status == HB_OK; k++) {
         status = try_step(&p, *step);
         if (status != HB_OK || is_short(&p) || k == HALVINGS) break;

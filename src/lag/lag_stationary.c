@@ -1,24 +1,18 @@
-/* The stationary density where the noise is a matrix: averages along trajectories that have forgotten their start.
+/* The stationary density where the noise is a matrix: averages along trajectories at rest.
  *
- * With f and G that do not depend on time the kernel of lag_frame.c is the same before every end, and for a stationary
- * density u, E over trajectories at rest,
- *     u(x) = E[ h(X_{T-L}, L) + int_0^L R(X_{T-r}, r) dr ]      for every T.
- * Each trajectory is averaged over ENDS ends; the error is that of whole trajectories, which are independent, so no
- * correlation time enters it.
- *
- * When is a trajectory at rest? PROBES trajectories are looked at at t_k = t_0 2^k. Test functions of the coordinates
- * (themselves, squares, tanh, cosines, products of neighbours) are compared from one time to the next. It is quiet where
- * their means stay within CALM errors of the change, and the correlation of each, over the paths, between both times is
- * below FORGOTTEN: in a short time nothing changes either, and paths that do not leave their wells never forget. The first of
- * QUIET quiet times after one another is the time of rest t_k. A slow mode that falls to 0.1 between t_k and 2 t_k and changes by
- * less than CALM/sqrt(PROBES) is below 1e-4 at WAIT t_k, where averages begin. They go on for as long; the
- * estimator compares the first half of the ends with the second (lag_estimator.c) and claims what differs. Trajectories
- * that are not quiet after MOST_DOUBLINGS, or are lost, have no stationary density that could be told.
+ * With f and G that do not depend on time, for a stationary density u and every T (lag_frame.c),
+ *     u(x) = E[ h(X_{T-L}, L) + int_0^L R(X_{T-r}, r) dr ].
+ * Each trajectory is averaged over ENDS ends; the error is that of whole trajectories, which are
+ * independent. PROBES trajectories are looked at at t_k = t_0 2^k. A time is quiet where the means
+ * of test functions stay within CALM errors of the change, and the correlation of each between both
+ * times is below FORGOTTEN; the first of QUIET quiet times is the time of rest, and averages begin
+ * at WAIT times it. The estimator compares the first half of the ends with the second
+ * (lag_estimator.c). What is not quiet after MOST_DOUBLINGS is refused.
  * A number to reproduce: f = (p, -q - p/2), noise 0.7 on p: exp(-H/0.49)/Z, H = (p^2 + q^2)/2. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
-#include "lag/lag_parts.h"
+#include "lag/lag_pilot.h"
 #include "problem/noise.h"
 
 #include <math.h>
@@ -32,7 +26,8 @@ enum {
     QUIET = 3,
     WAIT = 4,
     ENDS = 32,
-    ROUND = 1024
+    ROUND = 1024,
+    FUNCTIONS = 5 /* of a coordinate */
 };
 
 static const double FORGOTTEN = 0.1;  /* correlation */
@@ -50,21 +45,16 @@ typedef struct probe {
     hb_workspace work;
 } probe;
 
-/* ---- rest ---------------------------------------------------------------------------------------- */
+/* ---- rest
+ * ---------------------------------------------------------------------------------------- */
 
-static hb_status make_group(void *user, size_t index, int thread)
+static hb_status rest_make_group(void *user, size_t index, int thread)
 {
     probe *p = user;
     hb_context *alone = p->alone + thread;
     return hb_context_adopt(p->task->context, alone,
                             hb_paths_simulate(alone, &p->plan, index * GROUP, GROUP, PROBES,
                                               p->x + index * GROUP * p->task->d, NULL));
-}
-
-/* How many functions there are. */
-static size_t n_functions(size_t d)
-{
-    return 5 * d;
 }
 
 /* Function q of a place, in units of the spread at the last time. */
@@ -81,22 +71,22 @@ static double test_function(const probe *p, const double *x, size_t q)
     }
 }
 
-static const double *place(const probe *p, size_t k, size_t path)
+static const double *rest_place(const probe *p, size_t k, size_t path)
 {
     return p->x + (k * PROBES + path) * p->task->d;
 }
 
 /* Mean and deviation of each coordinate at time k; 0 when trajectories were lost by then. */
-static int measure(probe *p, size_t k)
+static int rest_measure(probe *p, size_t k)
 {
     const size_t d = p->task->d;
     double lost = 0;
-    for (size_t i = 0; i < PROBES; i++) lost += !hb_all_finite(d, place(p, k, i));
+    for (size_t i = 0; i < PROBES; i++) lost += !hb_all_finite(d, rest_place(p, k, i));
     if (lost > MOST_LOST * PROBES) return 0;
     for (size_t j = 0; j < d; j++) {
         double n = 0, mean = 0, squares = 0;
         for (size_t i = 0; i < PROBES; i++) {
-            const double x = place(p, k, i)[j], gap = x - mean;
+            const double x = rest_place(p, k, i)[j], gap = x - mean;
             if (!isfinite(x)) continue;
             mean += gap / ++n;
             squares += gap * (x - mean);
@@ -107,13 +97,13 @@ static int measure(probe *p, size_t k)
     return 1;
 }
 
-/* What one function does from time k to the next: its change in errors, and the correlation of both over the paths. */
+/* From time k to the next: a function's change in errors, and its correlation over the paths. */
 static void follow_function(const probe *p, size_t k, size_t q, double *change, double *correlation)
 {
     double n = 0, sum = 0, squares = 0, a1 = 0, b1 = 0, aa = 0, bb = 0, ab = 0;
     for (size_t i = 0; i < PROBES; i++) {
-        const double a = test_function(p, place(p, k, i), q),
-                     b = test_function(p, place(p, k + 1, i), q);
+        const double a = test_function(p, rest_place(p, k, i), q),
+                     b = test_function(p, rest_place(p, k + 1, i), q);
         if (!isfinite(a) || !isfinite(b)) continue;
         n++;
         sum += b - a;
@@ -128,7 +118,7 @@ static void follow_function(const probe *p, size_t k, size_t q, double *change, 
 /* Nothing changes from time k to the next, and each path has forgotten where it was. */
 static int is_quiet(const probe *p, size_t k)
 {
-    for (size_t q = 0; q < n_functions(p->task->d); q++) {
+    for (size_t q = 0; q < FUNCTIONS * p->task->d; q++) {
         double change, correlation;
         follow_function(p, k, q, &change, &correlation);
         if (!(change < CALM && correlation < FORGOTTEN)) return 0;
@@ -136,7 +126,7 @@ static int is_quiet(const probe *p, size_t k)
     return 1;
 }
 
-static hb_status create(const hb_lag_task *task, double first, probe *p)
+static hb_status rest_create(const hb_lag_task *task, double first, probe *p)
 {
     const size_t d = task->d, threads = (size_t)hb_context_threads(task->context);
     p->task = task;
@@ -157,7 +147,7 @@ static int find_rest(probe *p, size_t n, double *rest)
 {
     size_t quiet = 0;
     *rest = 0;
-    if (!measure(p, n - 1)) return 0;
+    if (!rest_measure(p, n - 1)) return 0;
     for (size_t k = 0; k + 1 < n && quiet < QUIET; k++) {
         quiet = is_quiet(p, k) ? quiet + 1 : 0;
         if (quiet == QUIET) *rest = p->times[k + 1 - QUIET];
@@ -165,16 +155,16 @@ static int find_rest(probe *p, size_t n, double *rest)
     return 1;
 }
 
-/* Times are added until there is rest; trajectories are made anew with them, which costs as much again. */
+/* Times are added until there is rest; trajectories are made anew with them. */
 static hb_status probe_rest(const hb_lag_task *task, double first, double *rest)
 {
     probe p = {0};
     int whole = 1;
-    hb_status status = create(task, first, &p);
+    hb_status status = rest_create(task, first, &p);
     *rest = 0;
     for (size_t n = 6; status == HB_OK && whole && *rest == 0 && n <= MOST_DOUBLINGS + 1; n++) {
         p.plan.n_times = n;
-        status = hb_parallel_for(task->context, "probes", PROBES / GROUP, make_group, &p);
+        status = hb_parallel_for(task->context, "probes", PROBES / GROUP, rest_make_group, &p);
         if (status == HB_OK) whole = find_rest(&p, n, rest);
     }
     hb_workspace_destroy(&p.work);
@@ -189,7 +179,8 @@ static hb_status probe_rest(const hb_lag_task *task, double first, double *rest)
     return HB_OK;
 }
 
-/* ---- the call ------------------------------------------------------------------------------------ */
+/* ---- the call
+ * ------------------------------------------------------------------------------------ */
 
 hb_status hb_lag_stationary(hb_context *context, const hb_problem *problem,
                             const hb_sampling_settings *settings, size_t n, const double *points,

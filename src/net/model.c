@@ -1,8 +1,10 @@
 /* A model: made and destroyed, and its map to the coordinates of its network.
  *
  * z_j = (x_j - shift_j)/scale_j. Everything else is in z: the process, balls, the reference. In the
- * units of x the noise of the process is then scale_j times larger in column j, a score s_j/scale_j, a
- * log-density less by sum ln scale_j. A model of an SDE as typed has z = y of its frame (problem/transform/transform.h), and is not scaled. A number to reproduce: two layers of width 256 after 2 + 8 inputs, and one output: 68865 parameters. */
+ * units of x the noise of the process is then scale_j times larger in column j, a score
+ * s_j/scale_j, a log-density less by sum ln scale_j. A model of an SDE as typed has z = y of its
+ * frame (problem/transform/transform.h), and is not scaled. A number to reproduce: two layers of
+ * width 256 after 2 + 8 inputs, and one output: 68865 parameters. */
 #include "base/context.h"
 #include "base/sized.h"
 #include "net/model_parts.h"
@@ -12,7 +14,7 @@
 enum { MAX_FEATURES = 256, MAX_CLASSES = 4096, MAX_MODEL_DIM = 16384 };
 static const double MOST_TIME = 1e6; /* of a process whose unit of time is the user's */
 
-static hb_status check_info(hb_context *context, const hb_model_info *info)
+static hb_status model_check_info(hb_context *context, const hb_model_info *info)
 {
     HB_CHECK(context, info->dim >= 1 && info->dim <= MAX_MODEL_DIM, HB_ERROR_ARGUMENT,
              "dim is %d; it must be 1 to %d", info->dim, MAX_MODEL_DIM);
@@ -38,7 +40,7 @@ static hb_status check_info(hb_context *context, const hb_model_info *info)
 }
 
 /* All four are 0 for rows that are not images. */
-static hb_status check_image(hb_context *context, const hb_model_info *info)
+static hb_status model_check_image(hb_context *context, const hb_model_info *info)
 {
     const int h = info->image_height, w = info->image_width;
     if (h == 0 && w == 0 && info->pixel_low == 0 && info->pixel_high == 0) return HB_OK;
@@ -55,7 +57,7 @@ static hb_status check_image(hb_context *context, const hb_model_info *info)
     return HB_OK;
 }
 
-static hb_status create_parts(hb_model *model)
+static hb_status model_create_parts(hb_model *model)
 {
     const hb_model_info *info = &model->info;
     const size_t d = (size_t)info->dim;
@@ -80,17 +82,15 @@ hb_status hb_model_create(hb_context *context, const hb_model_info *info, hb_mod
 {
     void *memory;
     *out = NULL;
-    HB_TRY(check_info(context, info));
-    HB_TRY(check_image(context, info));
+    HB_TRY(model_check_info(context, info));
+    HB_TRY(model_check_image(context, info));
     HB_TRY(hb_allocate(context, 1, sizeof(hb_model), &memory));
     hb_model *model = memory;
     *model = (hb_model){.context = context, .info = *info, .spread = 1};
     model->info.scale = 1;
-    const hb_status status = create_parts(model);
-    if (status != HB_OK)
-        hb_model_destroy(model);
-    else
-        *out = model;
+    const hb_status status = model_create_parts(model);
+    if (status != HB_OK) hb_model_destroy(model);
+    *out = status == HB_OK ? model : NULL;
     return status;
 }
 

@@ -1,8 +1,8 @@
 /* The score head above 3 dimensions: its network works in the data's principal axes.
  *
- * With p = axes (z - a m) and V_r = a^2 variance_r + b, the share of the data in the variance along
- * axis r is g_r = a^2 variance_r/V_r. For any data the noise e = (z - a z_0)/sqrt(b), seen along
- * axis r, has variance 1, of which the Gaussian reference explains 1 - g_r and leaves g_r. So
+ * With p = axes (z - a m) and V_r = a^2 variance_r + b, the fraction of the data in the variance
+ * along axis r is g_r = a^2 variance_r/V_r. For any data the noise e = (z - a z_0)/sqrt(b), seen
+ * along axis r, has variance 1, of which the Gaussian reference explains 1 - g_r and leaves g_r. So
  *     x^_r = p_r sqrt(g_r/(g V_r)),                     g = mean of g_r
  *     s    = grad v_ref + axes^T (sqrt(g_r/b) N_r)
  * make every number that the network has to give of variance 1, at every tau; what has no data in
@@ -10,8 +10,8 @@
  * this: the variances of 16 x 16 digits go over ten decades, and a network that sees them in one
  * scale learns the strong axes first and the noise in the weak ones late. g itself is what
  * denoising score matching has left with the reference alone. The idea of unit variances at each
- * noise level is that of T. Karras et al., NeurIPS 2022, who have one scale for all axes. Numbers to
- * reproduce: OU, variance 1 along all axes: g = e^-2tau, x^ = p. */
+ * noise level is that of T. Karras et al., NeurIPS 2022, who have one scale for all axes. Numbers
+ * to reproduce: OU, variance 1 along all axes: g = e^-2tau, x^ = p. */
 #include "base/context.h"
 #include "net/model_parts.h"
 #include "net/net_tape.h"

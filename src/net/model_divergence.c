@@ -8,15 +8,16 @@
  * trace J (M. F. Hutchinson, Communications in Statistics 18, 1989). Both sums are of second
  * derivatives along the directions, which is the network's Laplacian channel, or of q.dN/dq.
  *
- * The divergence by x of the score of x is sum_j w_j^2 dS_j/dz_j, w_j = 1/scale_j, S the score of z: the
- * same sums along the directions w q, which in the data's axes are axes (w q); the reference gives -sum_r
- * (sum_j axes_rj^2 w_j^2)/V_r. A rotation then has the divergence (k/sigma^2)(w_1^2 - w_2^2) d^2N_2/dx^_1
- * dx^_2, and the helmholtz head, of two coordinates, takes both of them whatever the probes. With one
- * scale for all columns it is the divergence by z over its square.
- * Through a frame (problem/transform/transform.c) the directions are q_i = L^-1 e_i/b_i(x_i), of row x, and the reference gives
- * -sum_r (sum_i (L^-T axis_r)_i^2/b_i^2)/V_r; a rotation has (k/sigma^2) ((W_11 - W_22) d^2N_2/dx^_1 dx^_2 + W_12 (d^2N_2/dx^_2^2 -
- * d^2N_2/dx^_1^2)), W = sum_i q_i q_i'; then sum_i (s_i b_i' + b_i'')/b_i is taken off. A number to reproduce: the standard
- * normal under OU has div s = -dim. */
+ * The divergence by x of the score of x is sum_j w_j^2 dS_j/dz_j, w_j = 1/scale_j, S the score of
+ * z: the same sums along the directions w q, which in the data's axes are axes (w q); the reference
+ * gives -sum_r (sum_j axes_rj^2 w_j^2)/V_r. A rotation then has the divergence (k/sigma^2)(w_1^2 -
+ * w_2^2) d^2N_2/dx^_1 dx^_2, and the helmholtz head, of two coordinates, takes both of them
+ * whatever the probes. With one scale for all columns it is the divergence by z over its square.
+ * Through a frame (problem/transform/transform.c) the directions are q_i = L^-1 e_i/b_i(x_i), of
+ * row x, and the reference gives -sum_r (sum_i (L^-T axis_r)_i^2/b_i^2)/V_r; a rotation has
+ * (k/sigma^2) ((W_11 - W_22) d^2N_2/dx^_1 dx^_2 + W_12 (d^2N_2/dx^_2^2 - d^2N_2/dx^_1^2)), W =
+ * sum_i q_i q_i'; then sum_i (s_i b_i' + b_i'')/b_i is taken off. A number to reproduce: the
+ * standard normal under OU has div s = -dim. */
 #include "base/context.h"
 #include "base/parallel.h"
 #include "net/model_parts.h"
@@ -49,7 +50,7 @@ typedef struct probe_job {
     int of_z;
     const double *weight;      // (dim): w, or NULL: 1
     const hb_transform *frame; /* NULL: none */
-    const double *axes;        // (dim, dim): L^-T axis_r, under a frame
+    const double *axes;        // (dim, dim): axis_r, or L^-T axis_r; with weight or frame
     const double *score;       // (n, dim): of x, under a frame
     const double *x, *tau;
     const int *labels;
@@ -59,28 +60,28 @@ typedef struct probe_job {
 } probe_job;
 
 /* Whether the mixed derivative of a rotation is needed. */
-static int mixes(const probe_job *job)
+static int divergence_mixes(const probe_job *job)
 {
     return (job->weight || job->frame) && job->model->info.head == HB_HEAD_HELMHOLTZ;
 }
 
-static hb_net_jets jets_of(const probe_job *job)
+static hb_net_jets divergence_jets(const probe_job *job)
 {
     static const int both[3][2] = {{0, 1}, {0, 0}, {1, 1}};
     const int p = (int)job->directions;
     return (hb_net_jets){.first = p,
-                         .pairs = !mixes(job)  ? 0
-                                  : job->frame ? 3
-                                               : 1,
-                         .pair = mixes(job) ? both : NULL,
+                         .pairs = !divergence_mixes(job) ? 0
+                                  : job->frame           ? 3
+                                                         : 1,
+                         .pair = divergence_mixes(job) ? both : NULL,
                          .laplacian = job->model->info.head == HB_HEAD_SCORE ? 0 : p};
 }
 
-static hb_status create_scratch(hb_context *context, probe_job *job, size_t threads,
-                                hb_workspace *work)
+static hb_status divergence_create_scratch(hb_context *context, probe_job *job, size_t threads,
+                                           hb_workspace *work)
 {
     const size_t d = (size_t)job->model->info.dim, rows = job->channels * job->block;
-    const hb_net_jets jets = jets_of(job);
+    const hb_net_jets jets = divergence_jets(job);
     const size_t block = job->block;
     HB_TRY(HB_WORKSPACE_EACH(
         context, work, job->of_thread, threads, HB_MEMBER(probe_scratch, z, block * d),
@@ -96,7 +97,7 @@ static hb_status create_scratch(hb_context *context, probe_job *job, size_t thre
 }
 
 /* Direction q (dim) becomes w q, and in the data's axes axes (w q); scratch (dim). */
-static void weigh_direction(const probe_job *job, float *q, double *scratch)
+static void divergence_weigh(const probe_job *job, float *q, double *scratch)
 {
     const hb_model *model = job->model;
     const size_t d = (size_t)model->info.dim;
@@ -112,7 +113,7 @@ static void weigh_direction(const probe_job *job, float *q, double *scratch)
 }
 
 /* Direction q (dim) of x at a row x becomes one of y; scratch (dim). */
-static void enter_frame(const probe_job *job, const double *x, float *q, double *scratch)
+static void divergence_enter_frame(const probe_job *job, const double *x, float *q, double *scratch)
 {
     const size_t d = (size_t)job->model->info.dim;
     for (size_t j = 0; j < d; j++) scratch[j] = (double)q[j];
@@ -121,7 +122,7 @@ static void enter_frame(const probe_job *job, const double *x, float *q, double 
 }
 
 /* words (n, probes, dim) of rows first .. */
-static hb_status draw_probes(probe_job *job, size_t first, size_t n, uint32_t *words)
+static hb_status divergence_draw_probes(probe_job *job, size_t first, size_t n, uint32_t *words)
 {
     const size_t size = job->directions * (size_t)job->model->info.dim;
     if (!job->keys)
@@ -135,10 +136,11 @@ static hb_status draw_probes(probe_job *job, size_t first, size_t n, uint32_t *w
 }
 
 /* The channels of the directions; those of point i depend on (seed, i) alone. */
-static hb_status fill_directions(probe_job *job, probe_scratch *own, size_t first, size_t n)
+static hb_status divergence_fill_directions(probe_job *job, probe_scratch *own, size_t first,
+                                            size_t n)
 {
     const size_t d = (size_t)job->model->info.dim, p = job->directions, in = job->inputs;
-    if (job->probes > 0) HB_TRY(draw_probes(job, first, n, own->words));
+    if (job->probes > 0) HB_TRY(divergence_draw_probes(job, first, n, own->words));
     for (size_t k = 0; k < p; k++) {
         float *channel = own->input + (1 + k) * n * in;
         if (job->probes == 0) {
@@ -152,17 +154,18 @@ static hb_status fill_directions(probe_job *job, probe_scratch *own, size_t firs
     }
     for (size_t k = 0; job->weight && k < p; k++)
         for (size_t i = 0; i < n; i++)
-            weigh_direction(job, own->input + ((1 + k) * n + i) * in, own->direction);
+            divergence_weigh(job, own->input + ((1 + k) * n + i) * in, own->direction);
     for (size_t k = 0; job->frame && k < p; k++)
         for (size_t i = 0; i < n; i++)
-            enter_frame(job, job->x + (first + i) * d, own->input + ((1 + k) * n + i) * in,
-                        own->direction);
+            divergence_enter_frame(job, job->x + (first + i) * d,
+                                   own->input + ((1 + k) * n + i) * in, own->direction);
     memset(own->input + (1 + p) * n * in, 0, (job->channels - 1 - p) * n * in * sizeof(float));
     return HB_OK;
 }
 
 /* The value channel, and where the network works in the data's axes the directions as x^ moves. */
-static hb_status fill_values(const hb_model *model, const hb_points *points, probe_scratch *own)
+static hb_status divergence_fill_values(const hb_model *model, const hb_points *points,
+                                        probe_scratch *own)
 {
     hb_model_inputs(model, points, own->input);
     if (!hb_model_in_axes(model)) return HB_OK;
@@ -172,7 +175,7 @@ static hb_status fill_values(const hb_model *model, const hb_points *points, pro
     return HB_OK;
 }
 
-static void scale_directions(const probe_job *job, probe_scratch *own, size_t n)
+static void divergence_scale_directions(const probe_job *job, probe_scratch *own, size_t n)
 {
     const size_t d = (size_t)job->model->info.dim, in = job->inputs;
     for (size_t k = 0; k < job->directions; k++)
@@ -181,21 +184,10 @@ static void scale_directions(const probe_job *job, probe_scratch *own, size_t n)
                 own->input[((1 + k) * n + i) * in + j] *= own->into[i * d + j];
 }
 
-/* The same trace where the network works in the data's axes; directions are scaled by `into`. */
-static double trace_in_axes(const probe_job *job, const probe_scratch *own, size_t n, size_t i)
-{
-    const size_t d = (size_t)job->model->info.dim;
-    double sum = 0;
-    for (size_t k = 0; k < job->directions; k++)
-        for (size_t j = 0; j < d; j++)
-            sum += (double)own->input[((1 + k) * n + i) * job->inputs + j] *
-                   (double)own->output[((1 + k) * n + i) * d + j] * (double)own->out[i * d + j] /
-                   (double)own->into[i * d + j];
-    return sum;
-}
-
-/* The same under a frame: H = Q^-T H_q Q^-1 from the channels H_q of 12, 11 and 22, Q = (q_1, q_2). */
-static double rotation_in_frame(const probe_job *job, const probe_scratch *own, size_t n, size_t i)
+/* The same under a frame: H = Q^-T H_q Q^-1 from the channels H_q of 12, 11 and 22, Q = (q_1,
+ * q_2). */
+static double divergence_frame_rotation(const probe_job *job, const probe_scratch *own, size_t n,
+                                        size_t i)
 {
     const float *q1 = own->input + (n + i) * job->inputs, *q2 = q1 + n * job->inputs;
     const double a = (double)q1[0], c = (double)q1[1], b = (double)q2[0], e = (double)q2[1];
@@ -212,67 +204,54 @@ static double rotation_in_frame(const probe_job *job, const probe_scratch *own, 
 }
 
 /* (w_1^2 - w_2^2) d^2N_2/dx^_1 dx^_2; the channel has it times w_1 w_2. */
-static double rotation_of_row(const probe_job *job, const probe_scratch *own, size_t n, size_t i)
+static double divergence_rotation(const probe_job *job, const probe_scratch *own, size_t n,
+                                  size_t i)
 {
-    if (job->frame) return rotation_in_frame(job, own, n, i);
+    if (job->frame) return divergence_frame_rotation(job, own, n, i);
     const double w1 = job->weight[0], w2 = job->weight[1];
     return (w1 / w2 - w2 / w1) * (double)own->output[((1 + job->directions) * n + i) * 2 + 1];
 }
 
-/* -div of the reference's score of y, along the axes of x. */
-static double reference_in_frame(const probe_job *job, const probe_scratch *own, size_t row,
-                                 const hb_noise_level *c)
+/* -div of the reference's score along the axes of x, over the same weights. */
+static double divergence_reference(const probe_job *job, const probe_scratch *own, size_t row,
+                                   const hb_noise_level *c)
 {
     const size_t d = (size_t)job->model->info.dim;
+    const double *weight = job->frame ? own->weight : job->weight;
     double sum = 0;
-    for (size_t j = 0; j < d; j++) {
-        double slope;
-        hb_axis_noise(&job->frame->axes[j], job->x[row * d + j], &own->weight[j], &slope);
-        own->weight[j] = 1 / own->weight[j];
+    for (size_t j = 0; job->frame && j < d; j++) {
+        double noise, slope;
+        hb_axis_noise(&job->frame->axes[j], job->x[row * d + j], &noise, &slope);
+        own->weight[j] = 1 / noise;
     }
     for (size_t r = 0; r < d; r++) {
-        double share = 0;
-        for (size_t j = 0; j < d; j++) {
-            const double part = job->axes[r * d + j] * own->weight[j];
-            share += part * part;
+        double part = weight ? 0 : 1;
+        for (size_t j = 0; weight && j < d; j++) {
+            const double along = job->axes[r * d + j] * weight[j];
+            part += along * along;
         }
-        sum += share / hb_model_variance(job->model, c, r);
+        sum += part / hb_model_variance(job->model, c, r);
     }
     return sum;
 }
 
-/* -div of the reference's score, over the same weights. */
-static double reference_of_row(const probe_job *job, const hb_noise_level *c)
-{
-    const hb_model *model = job->model;
-    const size_t d = (size_t)model->info.dim;
-    double sum = 0;
-    for (size_t r = 0; r < d; r++) {
-        double share = 1;
-        if (job->weight) {
-            share = 0;
-            for (size_t j = 0; j < d; j++) {
-                const double part = (double)model->axes[r * d + j] * job->weight[j];
-                share += part * part;
-            }
-        }
-        sum += share / hb_model_variance(model, c, r);
-    }
-    return sum;
-}
-
-/* Sum over directions of q^T J q of the network, in its own coordinates x^. */
-static double trace_of_row(const probe_job *job, const probe_scratch *own, size_t n, size_t i)
+/* Sum over directions of q^T J q of the network, in its own coordinates x^. Where these are the
+ * data's axes, directions are scaled by `into`, outputs by `out`. */
+static double divergence_trace(const probe_job *job, const probe_scratch *own, size_t n, size_t i)
 {
     const size_t d = (size_t)job->model->info.dim, p = job->directions;
     if (job->model->info.head != HB_HEAD_SCORE)
         return (double)own->output[((job->channels - 1) * n + i) * job->outputs] +
-               (mixes(job) ? rotation_of_row(job, own, n, i) : 0);
+               (divergence_mixes(job) ? divergence_rotation(job, own, n, i) : 0);
+    const int axes = hb_model_in_axes(job->model);
     double sum = 0;
     for (size_t k = 0; k < p; k++)
-        for (size_t j = 0; j < d; j++)
-            sum += (double)own->input[((1 + k) * n + i) * job->inputs + j] *
-                   (double)own->output[((1 + k) * n + i) * d + j];
+        for (size_t j = 0; j < d; j++) {
+            const double along = (double)own->input[((1 + k) * n + i) * job->inputs + j] *
+                                 (double)own->output[((1 + k) * n + i) * d + j];
+            sum +=
+                axes ? along * (double)own->out[i * d + j] / (double)own->into[i * d + j] : along;
+        }
     return sum;
 }
 
@@ -283,19 +262,17 @@ static double divergence_of_row(const probe_job *job, const probe_scratch *own, 
     const hb_noise_level *c = &own->level[i];
     const double size = model->info.head == HB_HEAD_SCORE ? sqrt(c->b) : c->sigma;
     const double per = job->probes > 0 ? 1.0 / job->probes : 1;
-    double sum = hb_model_in_axes(model)
-                     ? per * trace_in_axes(job, own, n, i)
-                     : per * c->k / (size * c->sigma) * trace_of_row(job, own, n, i);
+    const double factor = hb_model_in_axes(model) ? per : per * c->k / (size * c->sigma);
+    double sum = factor * divergence_trace(job, own, n, i);
+    sum -= divergence_reference(job, own, first + i, c);
     if (job->frame) {
         const size_t at = (first + i) * (size_t)model->info.dim;
-        sum -= reference_in_frame(job, own, first + i, c);
         return sum - hb_transform_bend(job->frame, job->x + at, job->score + at);
     }
-    sum -= reference_of_row(job, c);
     return job->of_z || job->weight ? sum : sum / (model->scale[0] * model->scale[0]);
 }
 
-static hb_status probe_block(void *user, size_t index, int thread)
+static hb_status divergence_block(void *user, size_t index, int thread)
 {
     probe_job *job = user;
     const hb_model *model = job->model;
@@ -308,22 +285,23 @@ static hb_status probe_block(void *user, size_t index, int thread)
         hb_model_standardise(model, n, job->x + first * d, own->z);
     for (size_t i = 0; i < n; i++) hb_model_level(model, job->tau[first + i], &own->level[i]);
     const hb_points points = {n, own->z, own->level, job->labels ? job->labels + first : NULL};
-    HB_TRY(fill_values(model, &points, own));
-    HB_TRY(fill_directions(job, own, first, n));
-    if (hb_model_in_axes(model)) scale_directions(job, own, n);
+    HB_TRY(divergence_fill_values(model, &points, own));
+    HB_TRY(divergence_fill_directions(job, own, first, n));
+    if (hb_model_in_axes(model)) divergence_scale_directions(job, own, n);
     HB_TRY(hb_net_forward(own->tape, model->parameters, n, own->input, own->output));
     for (size_t i = 0; i < n; i++)
         job->divergence[first + i] = divergence_of_row(job, own, first, n, i);
     return HB_OK;
 }
 
-static hb_status run(hb_context *context, probe_job *job)
+static hb_status divergence_run(hb_context *context, probe_job *job)
 {
     const size_t blocks = (job->n + job->block - 1) / job->block, most = (size_t)context->threads;
     const size_t threads = blocks < most ? blocks : most;
     hb_workspace work = {0};
-    hb_status status = create_scratch(context, job, threads, &work);
-    if (status == HB_OK) status = hb_parallel_for(context, "divergence", blocks, probe_block, job);
+    hb_status status = divergence_create_scratch(context, job, threads, &work);
+    if (status == HB_OK)
+        status = hb_parallel_for(context, "divergence", blocks, divergence_block, job);
     for (size_t t = 0; job->of_thread && t < threads; t++)
         hb_net_tape_destroy(job->of_thread[t].tape);
     hb_workspace_destroy(&work);
@@ -331,22 +309,22 @@ static hb_status run(hb_context *context, probe_job *job)
 }
 
 /* The job of checked arguments, ready but for its scratch. */
-static hb_status measure(hb_context *context, probe_job *job)
+static hb_status divergence_measure(hb_context *context, probe_job *job)
 {
     const hb_model *model = job->model;
-    if (mixes(job)) job->probes = 0;
+    if (divergence_mixes(job)) job->probes = 0;
     job->context = context;
     job->alone = hb_context_child(context, 1);
     job->directions = (size_t)(job->probes > 0 ? job->probes : model->info.dim);
-    const hb_net_jets jets = jets_of(job);
+    const hb_net_jets jets = divergence_jets(job);
     job->channels = (size_t)hb_net_channels(&jets);
     job->block = CHANNEL_ROWS / job->channels > 0 ? CHANNEL_ROWS / job->channels : 1;
     job->inputs = (size_t)hb_model_inputs_count(model);
     job->outputs = (size_t)hb_net_shape_of(model->net)->outputs;
-    return run(context, job);
+    return divergence_run(context, job);
 }
 
-static hb_status check(hb_context *context, const probe_job *job)
+static hb_status divergence_check(hb_context *context, const probe_job *job)
 {
     HB_CHECK(context, job->model && (job->n == 0 || (job->x && job->tau && job->divergence)),
              HB_ERROR_ARGUMENT, "the model, x, tau or divergence is NULL");
@@ -370,55 +348,35 @@ hb_status hb_model_divergence_of_z(hb_context *context, const hb_model *model, s
                      .labels = labels,
                      .keys = keys,
                      .divergence = divergence};
-    HB_TRY(check(context, &job));
+    HB_TRY(divergence_check(context, &job));
     if (score) HB_TRY(hb_model_score_of_z(context, model, n, z, tau, labels, score));
-    return n == 0 ? HB_OK : measure(context, &job);
+    return n == 0 ? HB_OK : divergence_measure(context, &job);
 }
 
-/* 1/scale (dim), to be released; NULL where there is one scale for all columns. */
-static hb_status weights_of(hb_context *context, const hb_model *model, double **out)
-{
-    const size_t d = (size_t)model->info.dim;
-    int common = 1;
-    void *memory;
-    *out = NULL;
-    for (size_t j = 0; j < d; j++) common &= model->scale[j] == model->scale[0];
-    if (common) return HB_OK;
-    HB_TRY(hb_allocate(context, d, sizeof(double), &memory));
-    *out = memory;
-    for (size_t j = 0; j < d; j++) (*out)[j] = 1 / model->scale[j];
-    return HB_OK;
-}
-
-/* job.score is there; axes and the rest through the frame. */
-static hb_status measure_in_frame(hb_context *context, probe_job *job)
-{
-    const size_t d = (size_t)job->model->info.dim;
-    void *memory;
-    HB_TRY(hb_allocate(context, d * d, sizeof(double), &memory));
-    double *axes = memory; // (dim, dim)
-    for (size_t k = 0; k < d * d; k++) axes[k] = (double)job->model->axes[k];
-    for (size_t r = 0; r < d; r++) hb_transform_covector_to_z(job->frame, axes + r * d);
-    job->axes = axes;
-    const hb_status status = measure(context, job);
-    hb_release(context, memory);
-    return status;
-}
-
-/* score NULL: not wanted. */
-static hb_status divergence_in_frame(hb_context *context, probe_job *job, double *score)
+/* The same by x; score (n, dim) NULL: not wanted. */
+static hb_status divergence_measure_of_x(hb_context *context, probe_job *job, double *score)
 {
     const hb_model *model = job->model;
-    void *memory = NULL;
-    job->frame = hb_model_transform(model);
-    if (!score)
-        HB_TRY(hb_allocate(context, job->n * (size_t)model->info.dim, sizeof(double), &memory));
-    job->score = score ? score : memory;
+    const hb_transform *frame = job->frame = hb_model_transform(model);
+    const size_t d = (size_t)model->info.dim;
+    int common = 1;
+    for (size_t j = 0; j < d; j++) common &= model->scale[j] == model->scale[0];
+    if (!frame && common) return divergence_measure(context, job);
+    hb_workspace work;
+    double *weight, *axes, *own = score; // (dim), (dim, dim), (n, dim)
     hb_status status = HB_OK;
-    if (!score)
-        status = hb_model_score(context, model, job->n, job->x, job->tau, job->labels, memory);
-    if (status == HB_OK) status = measure_in_frame(context, job);
-    hb_release(context, memory);
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(weight, d), HB_ARRAY(axes, d * d),
+                        HB_ARRAY_IF(frame && !score, own, job->n * d)));
+    for (size_t j = 0; j < d; j++) weight[j] = 1 / model->scale[j];
+    for (size_t k = 0; k < d * d; k++) axes[k] = (double)model->axes[k];
+    for (size_t r = 0; frame && r < d; r++) hb_transform_covector_to_z(frame, axes + r * d);
+    job->weight = frame ? NULL : weight;
+    job->axes = axes;
+    job->score = own;
+    if (frame && !score)
+        status = hb_model_score(context, model, job->n, job->x, job->tau, job->labels, own);
+    if (status == HB_OK) status = divergence_measure(context, job);
+    hb_workspace_destroy(&work);
     return status;
 }
 
@@ -434,14 +392,7 @@ hb_status hb_model_divergence(hb_context *context, const hb_model *model, int pr
                      .tau = tau,
                      .labels = labels,
                      .divergence = divergence};
-    double *weight;
-    HB_TRY(check(context, &job));
+    HB_TRY(divergence_check(context, &job));
     if (score) HB_TRY(hb_model_score(context, model, n, x, tau, labels, score));
-    if (n == 0) return HB_OK;
-    if (hb_model_transform(model)) return divergence_in_frame(context, &job, score);
-    HB_TRY(weights_of(context, model, &weight));
-    job.weight = weight;
-    const hb_status status = measure(context, &job);
-    hb_release(context, weight);
-    return status;
+    return n == 0 ? HB_OK : divergence_measure_of_x(context, &job, score);
 }

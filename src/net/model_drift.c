@@ -8,9 +8,9 @@
  *     h_00 = (1+2t)(1-t)^2,  h_10 = t(1-t)^2,  h_01 = t^2(3-2t),  h_11 = t^2(t-1),
  * so v_ref has a continuous derivative by tau. Variances go as logarithms, which keeps them
  * positive. The reference solves no equation: residuals carry it fully (train/drift_terms.c). The
- * law at tau_max is no Gaussian either; up to 4096 draws of it are kept as a start for generation.
- * At every knot it is also kept how far the paths went in each coordinate: beyond, nothing has been
- * learnt.
+ * distribution at tau_max is no Gaussian either; up to 4096 draws of it are kept as a start for
+ * generation. At every knot it is also kept how far the paths went in each coordinate: beyond,
+ * nothing has been learnt.
  * A number to reproduce: the cubic through (0, 0) and (1, 1) with slopes 0 has 1/2 at t = 1/2. */
 #include "net/model_drift.h"
 #include "base/context.h"
@@ -41,7 +41,7 @@ void hb_model_flow_level(const hb_model_flow *flow, double tau, hb_noise_level *
 }
 
 /* What is left of a noise that has no coordinates in which it is one number. */
-static hb_status check_noise(hb_context *context, const hb_problem *drift, int as_typed)
+static hb_status flow_check_noise(hb_context *context, const hb_problem *drift, int as_typed)
 {
     const hb_noise_kind kind = hb_problem_noise_kind(drift);
     const hb_transform *frame = hb_problem_transform_of(drift);
@@ -65,7 +65,7 @@ hb_status hb_model_check_drift(hb_context *context, const hb_problem *drift, int
     HB_CHECK(context, hb_problem_dim(drift) == dim, HB_ERROR_ARGUMENT,
              "the drift has %d components, but the data have %d columns", hb_problem_dim(drift),
              dim);
-    HB_TRY(check_noise(context, drift, as_typed));
+    HB_TRY(flow_check_noise(context, drift, as_typed));
     HB_CHECK(context, hb_problem_text(drift) && hb_problem_is_autonomous(drift), HB_ERROR_ARGUMENT,
              "the drift must be given as text and must not depend on t, nor its noise");
     return HB_OK;
@@ -105,7 +105,8 @@ hb_status hb_model_set_flow(hb_context *context, hb_model *model, const char *dr
     return HB_OK;
 }
 
-/* ---- the range of paths ----------------------------------------------------------------------- */
+/* ---- the range of paths
+ * ----------------------------------------------------------------------- */
 
 hb_status hb_model_set_range(hb_context *context, hb_model *model, const double *range)
 {
@@ -123,7 +124,7 @@ hb_status hb_model_set_range(hb_context *context, hb_model *model, const double 
 }
 
 /* By the moments. */
-static void guess_range(const hb_model *model, double tau, double *low, double *high)
+static void flow_guess_range(const hb_model *model, double tau, double *low, double *high)
 {
     const size_t d = (size_t)model->info.dim;
     hb_noise_level level;
@@ -144,7 +145,7 @@ void hb_model_range(const hb_model *model, double tau, double *low, double *high
     const hb_model_flow *flow = &model->flow;
     const size_t d = (size_t)model->info.dim;
     if (!flow->range) {
-        guess_range(model, tau, low, high);
+        flow_guess_range(model, tau, low, high);
         return;
     }
     const double last = (double)(flow->knots - 1), place = (log(tau) - flow->first) / flow->step;
@@ -179,8 +180,8 @@ size_t hb_model_flow_tensors(const hb_model *model, double *numbers, hb_tensor *
     return count;
 }
 
-static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb_model *model,
-                             const char *drift, double *table, float *ends)
+static hb_status flow_read_arrays(hb_context *context, const hb_safetensors *file, hb_model *model,
+                                  const char *drift, double *table, float *ends)
 {
     const uint64_t d = (uint64_t)model->info.dim,
                    values = hb_safetensors_count(file, "drift.moments");
@@ -225,7 +226,7 @@ hb_status hb_model_flow_read(hb_context *context, const hb_safetensors *file, hb
     float *points;
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(table, (size_t)values),
                         HB_ARRAY(points, (size_t)ends + 1)));
-    const hb_status status = read_arrays(context, file, model, drift, table, points);
+    const hb_status status = flow_read_arrays(context, file, model, drift, table, points);
     hb_workspace_destroy(&work);
     if (status != HB_ERROR_ARGUMENT) return status;
     char reason[400];

@@ -17,7 +17,7 @@ typedef struct hb_model_flow {
     hb_problem *drift; /* NULL: OU or VE */
     size_t knots;      /* 0: OU or VE */
     double first, step;
-    double detail; /* variance of the finest details of the law at large tau */
+    double detail; /* variance of the finest details of the distribution at large tau */
     size_t columns;
     double *table; // (knots, 2, columns)
     double *range; // (knots, 2, dim): least and largest coordinates of paths; NULL: not known
@@ -33,8 +33,8 @@ hb_status hb_model_set_flow(hb_context *context, hb_model *model, const char *dr
 void hb_model_flow_destroy(hb_model *model);
 /* Takes a copy of range (knots, 2, dim), of a model that has its flow. */
 hb_status hb_model_set_range(hb_context *context, hb_model *model, const double *range);
-/* low (dim), high (dim): the range of paths at the knots around tau and a tenth more; of a model without it
- * five deviations around the mean. */
+/* low (dim), high (dim): the range of paths at the knots around tau and a tenth more; of a model
+ * without it five deviations around the mean. */
 void hb_model_range(const hb_model *model, double tau, double *low, double *high);
 
 /* Its arrays and its text in a model file. numbers (3): scratch. */

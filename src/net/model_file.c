@@ -1,13 +1,13 @@
 /* Models in .safetensors files.
  *
- * Arrays: layer0.weight, layer0.bias, ... (F32, PyTorch's order; with `half` the weights are F16), reference.axes (F32),
- * reference.mean, reference.variance, shift and scale (F64); with a user's drift also drift.numbers and
- * drift.moments (F64), drift.ends (F32), drift.range (F64) and its text. Texts of __metadata__: format = "heatball
- * model 2" and one text for each member of hb_model_info, numbers by %.17g, and the names of the
- * columns where the data had them, so that a file read and
- * written again is the same. Reading trusts nothing: every number is checked as hb_model_create
- * checks it, every array's length against the network's, every value must be finite, the axes must
- * be orthonormal. */
+ * Arrays: layer0.weight, layer0.bias, ... (F32, PyTorch's order; with `half` the weights are F16),
+ * reference.axes (F32), reference.mean, reference.variance, shift and scale (F64); with a user's
+ * drift also drift.numbers and drift.moments (F64), drift.ends (F32), drift.range (F64) and its
+ * text. Texts of __metadata__: format = "heatball model 2" and one text for each member of
+ * hb_model_info, numbers by %.17g, and the names of the columns where the data had them, so that a
+ * file read and written again is the same. Reading trusts nothing: every number is checked as
+ * hb_model_create checks it, every array's length against the network's, every value must be
+ * finite, the axes must be orthonormal. */
 #include "net/model_file.h"
 #include "base/context.h"
 #include "file/half.h"
@@ -71,7 +71,7 @@ enum {
     TEXT = 40
 };
 
-static void print_field(const hb_model_info *info, size_t i, char *text)
+static void file_print_field(const hb_model_info *info, size_t i, char *text)
 {
     const char *member = (const char *)info + fields[i].offset;
     const locale_t locale = hb_locale_enter();
@@ -83,8 +83,8 @@ static void print_field(const hb_model_info *info, size_t i, char *text)
     hb_locale_leave(locale);
 }
 
-static hb_status parse_field(hb_context *context, const hb_safetensors *file, size_t i,
-                             hb_model_info *info)
+static hb_status file_parse_field(hb_context *context, const hb_safetensors *file, size_t i,
+                                  hb_model_info *info)
 {
     char *member = (char *)info + fields[i].offset, *end;
     const char *text = hb_safetensors_text(file, fields[i].name);
@@ -109,8 +109,8 @@ static hb_status parse_field(hb_context *context, const hb_safetensors *file, si
 }
 
 /* Which of the names the text of this key is. */
-static hb_status parse_name(hb_context *context, const hb_safetensors *file, const char *key,
-                            int count, const char *const *names, int *out)
+static hb_status file_parse_name(hb_context *context, const hb_safetensors *file, const char *key,
+                                 int count, const char *const *names, int *out)
 {
     const char *text = hb_safetensors_text(file, key);
     HB_CHECK(context, text, HB_ERROR_FORMAT, "%s has no metadata %s", hb_safetensors_path(file),
@@ -121,16 +121,17 @@ static hb_status parse_name(hb_context *context, const hb_safetensors *file, con
                    hb_safetensors_path(file), key, text);
 }
 
-static hb_status parse_info(hb_context *context, const hb_safetensors *file, hb_model_info *info)
+static hb_status file_parse_info(hb_context *context, const hb_safetensors *file,
+                                 hb_model_info *info)
 {
     int head, process;
     HB_TRY(hb_safetensors_format(context, file, "model"));
-    HB_TRY(parse_name(context, file, "head", 3, head_names, &head));
-    HB_TRY(parse_name(context, file, "process", 3, process_names, &process));
+    HB_TRY(file_parse_name(context, file, "head", 3, head_names, &head));
+    HB_TRY(file_parse_name(context, file, "process", 3, process_names, &process));
     info->head = head;
     info->process = process;
     const size_t n_fields = hb_safetensors_text(file, "image_height") ? N_FIELDS : ROW_FIELDS;
-    for (size_t i = 0; i < n_fields; i++) HB_TRY(parse_field(context, file, i, info));
+    for (size_t i = 0; i < n_fields; i++) HB_TRY(file_parse_field(context, file, i, info));
     const char *method = hb_safetensors_text(file, "method");
     HB_CHECK(context, method && strlen(method) < sizeof info->method, HB_ERROR_FORMAT,
              "%s has no metadata method", hb_safetensors_path(file));
@@ -144,7 +145,7 @@ static hb_status parse_info(hb_context *context, const hb_safetensors *file, hb_
 
 enum { REFERENCE_TENSORS = 5 };
 
-static int is_weight(const hb_net_tensor *tensor)
+static int file_is_weight(const hb_net_tensor *tensor)
 {
     return strstr(tensor->name, "weight") != NULL;
 }
@@ -156,14 +157,14 @@ void hb_net_list(const hb_net *net, const float *parameters, int half, hb_net_te
         hb_net_tensor_get(net, k, &named[k]);
         out[k] = (hb_tensor){named[k].name,
                              HB_DTYPE_F32,
-                             is_weight(&named[k]) ? 2 : 1,
+                             file_is_weight(&named[k]) ? 2 : 1,
                              {(uint64_t)named[k].rows, (uint64_t)named[k].columns},
                              parameters + named[k].offset,
-                             half && is_weight(&named[k])};
+                             half && file_is_weight(&named[k])};
     }
 }
 
-static size_t list_tensors(const hb_model *model, hb_net_tensor *named, hb_tensor *out)
+static size_t file_list_tensors(const hb_model *model, hb_net_tensor *named, hb_tensor *out)
 {
     const uint64_t d = (uint64_t)model->info.dim;
     const hb_tensor reference[REFERENCE_TENSORS] = {
@@ -178,8 +179,8 @@ static size_t list_tensors(const hb_model *model, hb_net_tensor *named, hb_tenso
     return (size_t)hb_net_tensors(model->net) + REFERENCE_TENSORS;
 }
 
-static size_t list_texts(const hb_model *model, const hb_model_info *info, char (*texts)[TEXT],
-                         hb_metadata *out)
+static size_t file_list_texts(const hb_model *model, const hb_model_info *info, char (*texts)[TEXT],
+                              hb_metadata *out)
 {
     out[0] = (hb_metadata){"format", FORMAT};
     out[1] = (hb_metadata){"head", head_names[info->head]};
@@ -187,7 +188,7 @@ static size_t list_texts(const hb_model *model, const hb_model_info *info, char 
     out[3] = (hb_metadata){"method", model->info.method};
     const size_t n_fields = info->image_height > 0 ? N_FIELDS : ROW_FIELDS;
     for (size_t i = 0; i < n_fields; i++) {
-        print_field(info, i, texts[i]);
+        file_print_field(info, i, texts[i]);
         out[OTHER_TEXTS + i] = (hb_metadata){fields[i].name, texts[i]};
     }
     size_t n = OTHER_TEXTS + n_fields;
@@ -213,9 +214,9 @@ hb_status hb_model_write(hb_context *context, const hb_model *model, const char 
                         HB_ARRAY(tensors, most_tensors), HB_ARRAY(named, layers)));
     hb_model_info info;
     hb_model_info_get(model, sizeof info, &info);
-    size_t n_texts = list_texts(model, &info, texts, metadata);
+    size_t n_texts = file_list_texts(model, &info, texts, metadata);
     double numbers[3];
-    size_t n_tensors = list_tensors(model, named, tensors);
+    size_t n_tensors = file_list_tensors(model, named, tensors);
     n_tensors += hb_model_flow_tensors(model, numbers, tensors + n_tensors);
     for (size_t i = 0; i < n_more_metadata; i++) metadata[n_texts++] = more_metadata[i];
     for (size_t i = 0; i < n_more_tensors; i++) tensors[n_tensors++] = more_tensors[i];
@@ -231,7 +232,7 @@ hb_status hb_model_halve(hb_context *context, hb_model *model)
         hb_net_tensor tensor;
         hb_net_tensor_get(model->net, k, &tensor);
         float *weight = model->parameters + tensor.offset;
-        const size_t n = is_weight(&tensor) ? (size_t)tensor.rows * (size_t)tensor.columns : 0;
+        const size_t n = file_is_weight(&tensor) ? (size_t)tensor.rows * (size_t)tensor.columns : 0;
         for (size_t i = 0; i < n; i++) {
             const float rounded = hb_half_value(hb_half_of(weight[i]));
             HB_CHECK(context, isfinite(rounded), HB_ERROR_NUMERICAL,
@@ -252,7 +253,8 @@ hb_status hb_model_save(hb_context *context, const hb_model *model, const char *
 
 /* ---- reading ---- */
 
-static hb_status check_reference(hb_context *context, const hb_safetensors *file, hb_model *model)
+static hb_status file_check_reference(hb_context *context, const hb_safetensors *file,
+                                      hb_model *model)
 {
     const size_t d = (size_t)model->info.dim;
     model->spread = 0;
@@ -271,8 +273,8 @@ static hb_status check_reference(hb_context *context, const hb_safetensors *file
 }
 
 /* A file of before has one scale for all columns, among its texts. */
-static hb_status read_scales(hb_context *context, const hb_safetensors *file, double common,
-                             hb_model *model)
+static hb_status file_read_scales(hb_context *context, const hb_safetensors *file, double common,
+                                  hb_model *model)
 {
     const size_t d = (size_t)model->info.dim;
     for (size_t j = 0; j < d; j++) model->scale[j] = common;
@@ -299,7 +301,7 @@ hb_status hb_net_read(hb_context *context, const hb_safetensors *file, const hb_
     return HB_OK;
 }
 
-static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb_model *model)
+static hb_status file_read_arrays(hb_context *context, const hb_safetensors *file, hb_model *model)
 {
     const uint64_t d = (uint64_t)model->info.dim;
     HB_TRY(hb_safetensors_copy(context, file, "shift", HB_DTYPE_F64, d, model->shift));
@@ -310,7 +312,7 @@ static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb
     HB_TRY(hb_net_read(context, file, model->net, model->parameters));
     HB_TRY(hb_net_prepare(context, model->net, model->parameters));
     if (model->info.process == HB_PROCESS_DRIFT) HB_TRY(hb_model_flow_read(context, file, model));
-    return check_reference(context, file, model);
+    return file_check_reference(context, file, model);
 }
 
 /* Before memory is asked for: the file must be large enough for the numbers that its texts promise.
@@ -335,7 +337,7 @@ hb_status hb_model_read(hb_context *context, const hb_safetensors *file, hb_mode
     hb_model_info info = {0};
     hb_model *model = NULL;
     *out = NULL;
-    HB_TRY(parse_info(context, file, &info));
+    HB_TRY(file_parse_info(context, file, &info));
     HB_TRY(check_size(context, file, &info));
     if (hb_model_create(context, &info, &model) != HB_OK) {
         char reason[400];
@@ -343,13 +345,11 @@ hb_status hb_model_read(hb_context *context, const hb_safetensors *file, hb_mode
         return hb_fail(context, HB_ERROR_FORMAT, "%s: %s", hb_safetensors_path(file), reason);
     }
     model->info.half = hb_safetensors_half(file, "layer0.weight");
-    hb_status status = read_scales(context, file, info.scale, model);
-    if (status == HB_OK) status = read_arrays(context, file, model);
+    hb_status status = file_read_scales(context, file, info.scale, model);
+    if (status == HB_OK) status = file_read_arrays(context, file, model);
     if (status == HB_OK) status = hb_model_columns_read(context, file, model);
-    if (status != HB_OK)
-        hb_model_destroy(model);
-    else
-        *out = model;
+    if (status != HB_OK) hb_model_destroy(model);
+    *out = status == HB_OK ? model : NULL;
     return status;
 }
 

@@ -25,7 +25,7 @@
 static const double BELOW_TAU_MIN = 4;
 
 /* The level of a user's drift. */
-static void level_of_drift(const hb_model *model, double tau, hb_noise_level *out)
+static void inputs_drift_level(const hb_model *model, double tau, hb_noise_level *out)
 {
     const hb_model_flow *flow = &model->flow;
     const size_t spread = flow->columns - 1;
@@ -45,7 +45,7 @@ double hb_model_noise_rate(const hb_model *model, const hb_noise_level *c)
 void hb_model_level(const hb_model *model, double tau, hb_noise_level *out)
 {
     if (model->flow.knots > 0) {
-        level_of_drift(model, tau, out);
+        inputs_drift_level(model, tau, out);
         return;
     }
     const int ou = model->info.process == HB_PROCESS_OU;

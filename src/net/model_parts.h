@@ -37,8 +37,8 @@ struct hb_model {
 /* A model with memory for everything and parameters that are not set. info: dim, classes, head,
  * process, width, depth, residual, time_features, tau_min and tau_max are checked and used. */
 hb_status hb_model_create(hb_context *context, const hb_model_info *info, hb_model **out);
-/* Shift, scale and the reference from rows of data, x[n][dim], n >= 2; standardise: an hb_standardise
- * but AUTO. */
+/* Shift, scale and the reference from rows of data, x[n][dim], n >= 2; standardise: an
+ * hb_standardise but AUTO. */
 hb_status hb_model_set_reference(hb_context *context, hb_model *model, int standardise, size_t n,
                                  const double *x);
 /* Names of the columns, dim texts one after the other; HB_ERROR_ARGUMENT says what one may be. */
@@ -47,13 +47,15 @@ hb_status hb_model_set_columns(hb_context *context, hb_model *model, const char 
 void hb_model_set_scales(hb_model *model);
 /* x (n, dim) of z; x may be z. */
 void hb_model_to_data(const hb_model *model, size_t n, const double *z, double *x);
-/* The frame of a model of an SDE as typed, in whose coordinates z is; NULL: z is (x - shift)/scale. */
+/* The frame of a model of an SDE as typed, in whose coordinates z is; NULL: z is (x -
+ * shift)/scale. */
 const hb_transform *hb_model_transform(const hb_model *model);
 /* 1: x (dim) is known, and outside of the domain of that frame. */
 int hb_model_is_outside(const hb_model *model, const double *x);
 /* ln p(x) = ln p(z) - volume (n), at z (n, dim). */
 void hb_model_volume(const hb_model *model, size_t n, const double *z, double *volume);
-/* Why a process cannot have this drift and noise, as HB_ERROR_ARGUMENT; as_typed: where hb_problem_as_typed made it. */
+/* Why a process cannot have this drift and noise, as HB_ERROR_ARGUMENT; as_typed: where
+ * hb_problem_as_typed made it. */
 hb_status hb_model_check_drift(hb_context *context, const hb_problem *drift, int as_typed, int dim);
 int hb_model_inputs_count(const hb_model *model);
 /* tau[n] positive, labels[n] (may be NULL) of the model's classes or -1; the message names the
@@ -136,8 +138,9 @@ hb_status hb_model_reference(const hb_model *model, const hb_points *points, flo
 
 /* ---- scores for generation (model_view.c) ---- */
 
-/* A model ready for scores of z, its scratch kept between calls. Row i of an answer is a function of its own z, tau and
- * label: the other rows of the call change no bit of it. Labels are not checked. */
+/* A model ready for scores of z, its scratch kept between calls. Row i of an answer is a function
+ * of its own z, tau and label: the other rows of the call change no bit of it. Labels are not
+ * checked. */
 typedef struct hb_scorer hb_scorer;
 
 hb_status hb_scorer_create(hb_context *context, const hb_model *model, size_t most_rows,
@@ -147,8 +150,8 @@ void hb_scorer_destroy(hb_scorer *scorer);
 hb_status hb_scorer_scores(const hb_scorer *scorer, size_t n, const double *z, double tau,
                            const int *labels, double *score);
 
-/* As hb_model_score and hb_model_divergence, at z, of the score of z; score may not be NULL. The probes
- * of row i follow from keys[i] (NULL: from i). */
+/* As hb_model_score and hb_model_divergence, at z, of the score of z; score may not be NULL. The
+ * probes of row i follow from keys[i] (NULL: from i). */
 hb_status hb_model_divergence_of_z(hb_context *context, const hb_model *model, size_t n,
                                    const double *z, const double *tau, const int *labels,
                                    const uint64_t *keys, int probes, uint64_t seed, double *score,
@@ -163,7 +166,7 @@ hb_status hb_model_log_density_of_z(hb_context *context, const hb_model *model, 
 
 /* 1: a score head above 3 dimensions, under OU or VE. */
 int hb_model_in_axes(const hb_model *model);
-/* The data's share of the variance, mean over the axes: the denoising loss of the reference. */
+/* The data's fraction of the variance, mean over the axes: the denoising loss of the reference. */
 double hb_model_data_share(const hb_model *model, const hb_noise_level *level);
 /* x^ into the inputs (n, inputs), and the scales (n, dim). slope (n, dim): -p_r/V_r, which
  * hb_model_reference leaves in the second half of its scratch. */
@@ -192,8 +195,8 @@ void hb_model_tape_destroy(hb_model_tape *tape);
  * NULL); score (n, dim) of z. */
 hb_status hb_model_tape_forward(hb_model_tape *tape, const float *parameters,
                                 const hb_points *points, float *w, float *score);
-/* From cotangents of what the last forward pass gave; to gradient, added when `add` is 1. With HB_WANT_SCORE
- * w_cotangent may be NULL. */
+/* From cotangents of what the last forward pass gave; to gradient, added when `add` is 1. With
+ * HB_WANT_SCORE w_cotangent may be NULL. */
 hb_status hb_model_tape_backward(hb_model_tape *tape, const float *parameters,
                                  const float *w_cotangent, const float *score_cotangent, int add,
                                  float *gradient);

@@ -1,8 +1,8 @@
 /* The Gaussian reference of a model: made from data, evaluated at points.
  *
- * All of it in z, the data's own coordinates. The data's mean m and covariance C = sum_r variance_r axis_r axis_r^T (LAPACK's dsyevd) go along
- * with OU and VE as N(a m, a^2 C + b I): the axes stay. With p = axes (z - a m) and V_r = a^2
- * variance_r + b,
+ * All of it in z, the data's own coordinates. The data's mean m and covariance C = sum_r variance_r
+ * axis_r axis_r^T (LAPACK's dsyevd) go along with OU and VE as N(a m, a^2 C + b I): the axes stay.
+ * With p = axes (z - a m) and V_r = a^2 variance_r + b,
  *     v_ref = -1/2 sum_r (ln(2 pi V_r) + p_r^2/V_r),     grad v_ref = -axes^T (p/V).
  * Both turns are matrix products over all rows (float; the network's own precision). v_ref solves
  * the Fokker-Planck equation of OU and VE exactly, whatever m and C are. For a user's drift a m and
@@ -19,7 +19,7 @@
 static const double LEAST_VARIANCE = 1e-8;
 
 /* ln det(2 pi C) at a level of noise. */
-static double sum_of_logs(const hb_model *model, const hb_noise_level *level)
+static double reference_sum_of_logs(const hb_model *model, const hb_noise_level *level)
 {
     const size_t d = (size_t)model->info.dim;
     double sum = (double)d * log(2 * M_PI);
@@ -41,7 +41,8 @@ hb_status hb_model_reference(const hb_model *model, const hb_points *points, flo
     double log_variances = 0; /* of the row before, if it has the same level of noise */
     for (size_t i = 0; i < n; i++) {
         const hb_noise_level *c = &points->level[i];
-        if (value && (i == 0 || c->tau != c[-1].tau)) log_variances = sum_of_logs(model, c);
+        if (value && (i == 0 || c->tau != c[-1].tau))
+            log_variances = reference_sum_of_logs(model, c);
         double sum = log_variances;
         for (size_t r = 0; r < d; r++) {
             const double variance = hb_model_variance(model, c, r);
@@ -55,7 +56,7 @@ hb_status hb_model_reference(const hb_model *model, const hb_points *points, flo
     return hb_net_to_inputs(model->context, &rotation, n, model->axes, p, 0, gradient);
 }
 
-static void mean_of(size_t n, size_t d, const double *x, double *mean)
+static void reference_mean(size_t n, size_t d, const double *x, double *mean)
 {
     for (size_t j = 0; j < d; j++) mean[j] = 0;
     for (size_t i = 0; i < n; i++)
@@ -64,8 +65,8 @@ static void mean_of(size_t n, size_t d, const double *x, double *mean)
 }
 
 /* The upper triangle of the covariance of x/scale, row by row. */
-static void covariance_of(size_t n, size_t d, const double *x, const double *mean,
-                          const double *scale, double *C)
+static void reference_covariance(size_t n, size_t d, const double *x, const double *mean,
+                                 const double *scale, double *C)
 {
     for (size_t k = 0; k < d * d; k++) C[k] = 0;
     for (size_t i = 0; i < n; i++)
@@ -79,7 +80,7 @@ static void covariance_of(size_t n, size_t d, const double *x, const double *mea
 
 /* The standard deviation of column j, whatever its size: squares are taken of deviations over the
  * largest one. 0 where all rows are the same. */
-static double deviation_of(size_t n, size_t d, const double *x, double mean, size_t j)
+static double reference_deviation(size_t n, size_t d, const double *x, double mean, size_t j)
 {
     double most = 0, sum = 0;
     int constant = 1;
@@ -96,11 +97,12 @@ static double deviation_of(size_t n, size_t d, const double *x, double mean, siz
 }
 
 /* The standard deviations as scales. */
-static hb_status scale_columns(hb_context *context, hb_model *model, size_t n, const double *x)
+static hb_status reference_scale_columns(hb_context *context, hb_model *model, size_t n,
+                                         const double *x)
 {
     const size_t d = (size_t)model->info.dim;
     for (size_t j = 0; j < d; j++) {
-        const double scale = deviation_of(n, d, x, model->mean[j], j);
+        const double scale = reference_deviation(n, d, x, model->mean[j], j);
         HB_CHECK(context, scale > 0, HB_ERROR_ARGUMENT,
                  "column %zu of the data is %g in every row and has no scale of its own; leave it "
                  "out, or standardise by one scale for all columns (common) or not at all (no)",
@@ -115,7 +117,7 @@ static hb_status scale_columns(hb_context *context, hb_model *model, size_t n, c
 }
 
 /* From C (d, d), overwritten: axes and variances; HB_ERROR_ARGUMENT when all rows are the same. */
-static hb_status take_axes(hb_context *context, hb_model *model, double *C)
+static hb_status reference_take_axes(hb_context *context, hb_model *model, double *C)
 {
     const size_t d = (size_t)model->info.dim;
     const lapack_int n = (lapack_int)d;
@@ -133,9 +135,9 @@ static hb_status take_axes(hb_context *context, hb_model *model, double *C)
     return HB_OK;
 }
 
-/* z = (x - shift)/scale: the mean and, of COMMON, the root mean variance; or 0 and 1. The scales of AXIS
- * are in the moments already. */
-static void standardise_moments(hb_model *model, int standardise)
+/* z = (x - shift)/scale: the mean and, of COMMON, the root mean variance; or 0 and 1. The scales of
+ * AXIS are in the moments already. */
+static void reference_standardise(hb_model *model, int standardise)
 {
     const size_t d = (size_t)model->info.dim;
     const double scale = standardise == HB_STANDARDISE_COMMON ? sqrt(model->spread) : 1;
@@ -160,13 +162,13 @@ hb_status hb_model_set_reference(hb_context *context, hb_model *model, int stand
                  "row %zu, column %zu of the data is %g; it must be finite", i / d + 1, i % d + 1,
                  x[i]);
     void *C;
-    mean_of(n, d, x, model->mean);
+    reference_mean(n, d, x, model->mean);
     for (size_t j = 0; j < d; j++) model->scale[j] = 1;
-    if (standardise == HB_STANDARDISE_AXIS) HB_TRY(scale_columns(context, model, n, x));
+    if (standardise == HB_STANDARDISE_AXIS) HB_TRY(reference_scale_columns(context, model, n, x));
     HB_TRY(hb_allocate(context, d * d, sizeof(double), &C));
-    covariance_of(n, d, x, model->mean, model->scale, C);
-    const hb_status status = take_axes(context, model, C);
-    if (status == HB_OK) standardise_moments(model, standardise);
+    reference_covariance(n, d, x, model->mean, model->scale, C);
+    const hb_status status = reference_take_axes(context, model, C);
+    if (status == HB_OK) reference_standardise(model, standardise);
     hb_release(context, C);
     return status;
 }

@@ -30,22 +30,22 @@ struct hb_model_tape {
     float *into, *out;                // (rows, dim): scales in the data's axes
 };
 
-static int uses_slope(const hb_model_tape *tape)
+static int tape_uses_slope(const hb_model_tape *tape)
 {
     return tape->want == HB_WANT_SCORE && tape->model->info.head == HB_HEAD_ENERGY;
 }
 
-static hb_status create_net_tape(hb_model_tape *tape)
+static hb_status tape_create_net(hb_model_tape *tape)
 {
     const hb_model *model = tape->model;
-    if (uses_slope(tape))
+    if (tape_uses_slope(tape))
         return hb_net_slope_tape_create(tape->context, model->net, tape->capacity, &tape->net);
     const hb_net_jets jets = {.first = model->info.head == HB_HEAD_HELMHOLTZ ? 2 : 0};
     tape->channels = (size_t)hb_net_channels(&jets);
     return hb_net_tape_create(tape->context, model->net, &jets, tape->capacity, &tape->net);
 }
 
-static hb_status create_arrays(hb_model_tape *tape)
+static hb_status tape_create_arrays(hb_model_tape *tape)
 {
     const size_t rows = tape->capacity, d = (size_t)tape->model->info.dim;
     const size_t in = tape->channels * rows * tape->inputs;
@@ -74,12 +74,10 @@ hb_status hb_model_tape_create(hb_context *context, const hb_model *model, hb_mo
                             .inputs = (size_t)hb_model_inputs_count(model),
                             .outputs = (size_t)hb_net_shape_of(model->net)->outputs,
                             .channels = 1};
-    hb_status status = create_net_tape(tape);
-    if (status == HB_OK) status = create_arrays(tape);
-    if (status != HB_OK)
-        hb_model_tape_destroy(tape);
-    else
-        *out = tape;
+    hb_status status = tape_create_net(tape);
+    if (status == HB_OK) status = tape_create_arrays(tape);
+    if (status != HB_OK) hb_model_tape_destroy(tape);
+    *out = status == HB_OK ? tape : NULL;
     return status;
 }
 
@@ -99,42 +97,44 @@ const float *hb_model_tape_reference(const hb_model_tape *tape)
 /* ---- the score from the network's outputs, and back ---- */
 
 /* Where output o of the channel c of row i is. */
-static size_t place(const hb_model_tape *tape, size_t n, size_t c, size_t i, size_t o)
+static size_t tape_place(const hb_model_tape *tape, size_t n, size_t c, size_t i, size_t o)
 {
     return (c * n + i) * tape->outputs + o;
 }
 
-static void score_of_row(const hb_model_tape *tape, size_t n, size_t i, float *score)
+static void tape_score_of_row(const hb_model_tape *tape, size_t n, size_t i, float *score)
 {
     const size_t d = (size_t)tape->model->info.dim;
     const float *reference = tape->reference + i * d, *out = tape->output;
     const float f = (float)tape->factor[i];
     if (tape->model->info.head == HB_HEAD_HELMHOLTZ) {
-        score[0] = reference[0] + f * (out[place(tape, n, 1, i, 0)] + out[place(tape, n, 2, i, 1)]);
-        score[1] = reference[1] + f * (out[place(tape, n, 2, i, 0)] - out[place(tape, n, 1, i, 1)]);
+        score[0] = reference[0] +
+                   f * (out[tape_place(tape, n, 1, i, 0)] + out[tape_place(tape, n, 2, i, 1)]);
+        score[1] = reference[1] +
+                   f * (out[tape_place(tape, n, 2, i, 0)] - out[tape_place(tape, n, 1, i, 1)]);
         return;
     }
-    const float *part = uses_slope(tape) ? tape->slope + i * tape->inputs : out + i * d;
+    const float *part = tape_uses_slope(tape) ? tape->slope + i * tape->inputs : out + i * d;
     for (size_t j = 0; j < d; j++) score[j] = reference[j] + f * part[j];
 }
 
-static void cotangent_of_row(hb_model_tape *tape, size_t n, size_t i, const float *score)
+static void tape_cotangent_of_row(hb_model_tape *tape, size_t n, size_t i, const float *score)
 {
     const size_t d = (size_t)tape->model->info.dim;
     float *out = tape->output_cotangent;
     const float f = (float)tape->factor[i];
     if (tape->model->info.head == HB_HEAD_HELMHOLTZ) {
-        out[place(tape, n, 0, i, 0)] = out[place(tape, n, 0, i, 1)] = 0;
-        out[place(tape, n, 1, i, 0)] = out[place(tape, n, 2, i, 1)] = f * score[0];
-        out[place(tape, n, 2, i, 0)] = f * score[1];
-        out[place(tape, n, 1, i, 1)] = -f * score[1];
+        out[tape_place(tape, n, 0, i, 0)] = out[tape_place(tape, n, 0, i, 1)] = 0;
+        out[tape_place(tape, n, 1, i, 0)] = out[tape_place(tape, n, 2, i, 1)] = f * score[0];
+        out[tape_place(tape, n, 2, i, 0)] = f * score[1];
+        out[tape_place(tape, n, 1, i, 1)] = -f * score[1];
         return;
     }
-    float *part = uses_slope(tape) ? tape->slope_cotangent + i * tape->inputs : out + i * d;
+    float *part = tape_uses_slope(tape) ? tape->slope_cotangent + i * tape->inputs : out + i * d;
     for (size_t j = 0; j < d; j++) part[j] = f * score[j];
 }
 
-static void note_factors(hb_model_tape *tape, const hb_points *points)
+static void tape_note_factors(hb_model_tape *tape, const hb_points *points)
 {
     const int by_noise = tape->model->info.head == HB_HEAD_SCORE;
     for (size_t i = 0; i < points->n; i++) {
@@ -144,8 +144,8 @@ static void note_factors(hb_model_tape *tape, const hb_points *points)
     }
 }
 
-static hb_status forward_in_axes(hb_model_tape *tape, const float *parameters,
-                                 const hb_points *points, float *score)
+static hb_status tape_forward_in_axes(hb_model_tape *tape, const float *parameters,
+                                      const hb_points *points, float *score)
 {
     const hb_model *model = tape->model;
     const size_t n = points->n, d = (size_t)model->info.dim;
@@ -165,19 +165,19 @@ hb_status hb_model_tape_forward(hb_model_tape *tape, const float *parameters,
     HB_CHECK(tape->context, n <= tape->capacity, HB_ERROR_ARGUMENT,
              "a tape for %zu rows was given %zu", tape->capacity, n);
     tape->rows = n;
-    if (hb_model_in_axes(model)) return forward_in_axes(tape, parameters, points, score);
-    note_factors(tape, points);
+    if (hb_model_in_axes(model)) return tape_forward_in_axes(tape, parameters, points, score);
+    tape_note_factors(tape, points);
     hb_model_inputs(model, points, tape->input);
     for (size_t c = 1; c < tape->channels; c++)
         hb_model_inputs_along(model, n, (int)c - 1, tape->input + c * n * tape->inputs);
-    if (uses_slope(tape))
+    if (tape_uses_slope(tape))
         HB_TRY(hb_net_slope(tape->net, parameters, n, tape->input, tape->output, tape->slope));
     else
         HB_TRY(hb_net_forward(tape->net, parameters, n, tape->input, tape->output));
     for (size_t i = 0; w && i < n; i++) w[i] = (float)tape->k[i] * tape->output[i];
     if (tape->want != HB_WANT_SCORE) return HB_OK;
     HB_TRY(hb_model_reference(model, points, tape->scratch, NULL, tape->reference));
-    for (size_t i = 0; i < n; i++) score_of_row(tape, n, i, score + i * d);
+    for (size_t i = 0; i < n; i++) tape_score_of_row(tape, n, i, score + i * d);
     return HB_OK;
 }
 
@@ -189,20 +189,18 @@ hb_status hb_model_tape_backward(hb_model_tape *tape, const float *parameters,
     if (hb_model_in_axes(tape->model)) {
         HB_TRY(hb_model_axes_cotangent(tape->model, n, tape->out, score_cotangent,
                                        tape->output_cotangent));
-        return add ? hb_net_backward(tape->net, parameters, tape->output_cotangent, gradient, NULL)
-                   : hb_net_backward_alone(tape->net, parameters, tape->output_cotangent, gradient);
+        return hb_net_backward(tape->net, parameters, tape->output_cotangent, add, gradient, NULL);
     }
-    if (!add && uses_slope(tape))
+    if (!add && tape_uses_slope(tape))
         memset(gradient, 0, tape->model->info.parameters * sizeof *gradient);
-    if (uses_slope(tape)) memset(tape->slope_cotangent, 0, n * tape->inputs * sizeof(float));
+    if (tape_uses_slope(tape)) memset(tape->slope_cotangent, 0, n * tape->inputs * sizeof(float));
     for (size_t i = 0; score_cotangent && i < n; i++)
-        cotangent_of_row(tape, n, i, score_cotangent + i * d);
+        tape_cotangent_of_row(tape, n, i, score_cotangent + i * d);
     for (size_t i = 0; w_cotangent && i < n; i++)
         tape->output_cotangent[i] = (float)tape->k[i] * w_cotangent[i];
-    if (uses_slope(tape))
+    if (tape_uses_slope(tape))
         return hb_net_slope_backward(tape->net, parameters,
                                      w_cotangent ? tape->output_cotangent : NULL,
                                      tape->slope_cotangent, gradient);
-    return add ? hb_net_backward(tape->net, parameters, tape->output_cotangent, gradient, NULL)
-               : hb_net_backward_alone(tape->net, parameters, tape->output_cotangent, gradient);
+    return hb_net_backward(tape->net, parameters, tape->output_cotangent, add, gradient, NULL);
 }

@@ -1,11 +1,11 @@
 /* A model asked: score, log-density, field, and the view that judges take.
  *
  * Points x are carried to z = (x - shift)/scale and results back: a score of x is the score of z
- * over scale, a log-density that of z minus sum ln scale; of an SDE as typed both go through its frame, outside of whose
- * domain the log-density is -inf and there is no score. Points go in blocks of BLOCK rows, one
- * task each on a tape of its thread; samples in blocks of SAMPLE_BLOCK, so that few of them keep more
- * than one thread busy. A row is alone in the products (net_product.c), so neither the threads nor the
- * rows that it is asked with change a bit of its answer.
+ * over scale, a log-density that of z minus sum ln scale; of an SDE as typed both go through its
+ * frame, outside of whose domain the log-density is -inf and there is no score. Points go in blocks
+ * of BLOCK rows, one task each on a tape of its thread; samples in blocks of SAMPLE_BLOCK, so that
+ * few of them keep more than one thread busy. A row is alone in the products (net_product.c), so
+ * neither the threads nor the rows that it is asked with change a bit of its answer.
  * A number to reproduce: a model of a Gaussian whose network gives 0 has the Gaussian's own
  * score. */
 #include "base/context.h"
@@ -36,7 +36,7 @@ struct hb_scorer {
     hb_workspace work;
 };
 
-static hb_status create_scratch(hb_scorer *scorer, hb_model_want want)
+static hb_status view_create_scratch(hb_scorer *scorer, hb_model_want want)
 {
     const size_t block = scorer->block, d = (size_t)scorer->model->info.dim;
     hb_context *context = scorer->context;
@@ -53,8 +53,8 @@ static hb_status create_scratch(hb_scorer *scorer, hb_model_want want)
 }
 
 /* For at most `most` rows at a time. */
-static hb_status create_scorer(hb_context *context, const hb_model *model, hb_model_want want,
-                               size_t block, size_t most, hb_scorer **out)
+static hb_status view_create_scorer(hb_context *context, const hb_model *model, hb_model_want want,
+                                    size_t block, size_t most, hb_scorer **out)
 {
     void *memory;
     const size_t blocks = (most + block - 1) / block, threads = (size_t)context->threads;
@@ -65,18 +65,16 @@ static hb_status create_scorer(hb_context *context, const hb_model *model, hb_mo
                           .model = model,
                           .block = block,
                           .threads = blocks < threads ? blocks : threads};
-    const hb_status status = create_scratch(scorer, want);
-    if (status != HB_OK)
-        hb_scorer_destroy(scorer);
-    else
-        *out = scorer;
+    const hb_status status = view_create_scratch(scorer, want);
+    if (status != HB_OK) hb_scorer_destroy(scorer);
+    *out = status == HB_OK ? scorer : NULL;
     return status;
 }
 
 hb_status hb_scorer_create(hb_context *context, const hb_model *model, size_t most_rows,
                            hb_scorer **out)
 {
-    return create_scorer(context, model, HB_WANT_SCORE, SAMPLE_BLOCK, most_rows, out);
+    return view_create_scorer(context, model, HB_WANT_SCORE, SAMPLE_BLOCK, most_rows, out);
 }
 
 void hb_scorer_destroy(hb_scorer *scorer)
@@ -102,7 +100,7 @@ typedef struct question {
 } question;
 
 /* Rows first .. first+n-1 into the thread's scratch. */
-static void enter(const question *q, const view_scratch *own, size_t first, size_t n)
+static void view_enter(const question *q, const view_scratch *own, size_t first, size_t n)
 {
     const size_t d = (size_t)q->model->info.dim;
     if (q->of_z)
@@ -119,8 +117,8 @@ static void enter(const question *q, const view_scratch *own, size_t first, size
 }
 
 /* Log-densities from z to x. A row that is outside has z of NaN. */
-static void leave_frame(const question *q, const view_scratch *own, size_t first, size_t n,
-                        double *value)
+static void view_leave_frame(const question *q, const view_scratch *own, size_t first, size_t n,
+                             double *value)
 {
     const size_t d = (size_t)q->model->info.dim;
     for (size_t i = 0; i < n; i++) {
@@ -131,7 +129,7 @@ static void leave_frame(const question *q, const view_scratch *own, size_t first
     }
 }
 
-static hb_status answer_block(void *user, size_t index, int thread)
+static hb_status view_answer_block(void *user, size_t index, int thread)
 {
     const question *q = user;
     const hb_model *model = q->model;
@@ -141,7 +139,7 @@ static hb_status answer_block(void *user, size_t index, int thread)
     const double log_scale = q->of_z ? 0 : model->log_scale;
     const hb_transform *frame = q->of_z ? NULL : hb_model_transform(model);
     const hb_points points = {n, own->z, own->level, own->labels};
-    enter(q, own, first, n);
+    view_enter(q, own, first, n);
     HB_TRY(hb_model_tape_forward(own->tape, model->parameters, &points, own->w, own->score));
     for (size_t i = 0; q->score && i < n * d; i++)
         q->score[first * d + i] = (double)own->score[i] / (q->of_z ? 1 : model->scale[i % d]);
@@ -152,15 +150,15 @@ static hb_status answer_block(void *user, size_t index, int thread)
     double *value = q->log_density + first;
     HB_TRY(hb_model_reference(model, &points, own->scratch, value, NULL));
     for (size_t i = 0; i < n; i++) value[i] += (double)own->w[i] - log_scale;
-    if (frame) leave_frame(q, own, first, n, value);
+    if (frame) view_leave_frame(q, own, first, n, value);
     return HB_OK;
 }
 
-static hb_status answer(hb_context *context, const hb_scorer *scorer, question *q)
+static hb_status view_answer(hb_context *context, const hb_scorer *scorer, question *q)
 {
     q->scorer = scorer;
     return hb_parallel_for(context, "model", (q->n + scorer->block - 1) / scorer->block,
-                           answer_block, q);
+                           view_answer_block, q);
 }
 
 hb_status hb_model_check_labels(hb_context *context, const hb_model *model, size_t n,
@@ -182,22 +180,22 @@ hb_status hb_model_check_points(hb_context *context, const hb_model *model, size
     return hb_model_check_labels(context, model, n, labels);
 }
 
-static hb_status ask(hb_context *context, question *q)
+static hb_status view_ask(hb_context *context, question *q)
 {
     hb_scorer *scorer;
     HB_CHECK(context, q->model, HB_ERROR_ARGUMENT, "the model is NULL");
     HB_CHECK(context, q->n == 0 || (q->x && q->tau), HB_ERROR_ARGUMENT, "x or tau is NULL");
     if (q->n == 0) return HB_OK;
     HB_TRY(hb_model_check_points(context, q->model, q->tau_step ? q->n : 1, q->tau, q->labels));
-    HB_TRY(create_scorer(context, q->model, q->score ? HB_WANT_SCORE : HB_WANT_VALUES, BLOCK, q->n,
-                         &scorer));
-    const hb_status status = answer(context, scorer, q);
+    HB_TRY(view_create_scorer(context, q->model, q->score ? HB_WANT_SCORE : HB_WANT_VALUES, BLOCK,
+                              q->n, &scorer));
+    const hb_status status = view_answer(context, scorer, q);
     hb_scorer_destroy(scorer);
     return status;
 }
 
-static question at_rows(const hb_model *model, size_t n, const double *x, const double *tau,
-                        const int *labels)
+static question view_rows(const hb_model *model, size_t n, const double *x, const double *tau,
+                          const int *labels)
 {
     return (question){.model = model,
                       .n = n,
@@ -211,30 +209,30 @@ static question at_rows(const hb_model *model, size_t n, const double *x, const 
 hb_status hb_model_score_of_z(hb_context *context, const hb_model *model, size_t n, const double *z,
                               const double *tau, const int *labels, double *score)
 {
-    question q = at_rows(model, n, z, tau, labels);
+    question q = view_rows(model, n, z, tau, labels);
     q.of_z = 1;
     q.score = score;
-    return ask(context, &q);
+    return view_ask(context, &q);
 }
 
 hb_status hb_model_log_density_of_z(hb_context *context, const hb_model *model, size_t n,
                                     const double *z, const double *tau, const int *labels,
                                     double *log_density, double *gradient)
 {
-    question q = at_rows(model, n, z, tau, labels);
+    question q = view_rows(model, n, z, tau, labels);
     q.of_z = 1;
     q.score = gradient;
     q.log_density = log_density;
-    return ask(context, &q);
+    return view_ask(context, &q);
 }
 
 hb_status hb_model_score(hb_context *context, const hb_model *model, size_t n, const double *x,
                          const double *tau, const int *labels, double *score)
 {
     HB_CHECK(context, score || n == 0, HB_ERROR_ARGUMENT, "score is NULL");
-    question q = at_rows(model, n, x, tau, labels);
+    question q = view_rows(model, n, x, tau, labels);
     q.score = score;
-    return ask(context, &q);
+    return view_ask(context, &q);
 }
 
 hb_status hb_model_log_density(hb_context *context, const hb_model *model, size_t n,
@@ -245,10 +243,10 @@ hb_status hb_model_log_density(hb_context *context, const hb_model *model, size_
     HB_CHECK(context, model, HB_ERROR_ARGUMENT, "the model is NULL");
     HB_CHECK(context, model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
              "only a model with the energy head has a log-density");
-    question q = at_rows(model, n, x, tau, labels);
+    question q = view_rows(model, n, x, tau, labels);
     q.score = gradient;
     q.log_density = log_density;
-    return ask(context, &q);
+    return view_ask(context, &q);
 }
 
 hb_status hb_scorer_scores(const hb_scorer *scorer, size_t n, const double *z, double tau,
@@ -262,7 +260,7 @@ hb_status hb_scorer_scores(const hb_scorer *scorer, size_t n, const double *z, d
                   .label_step = 1,
                   .of_z = 1,
                   .score = score};
-    return answer(scorer->context, scorer, &q);
+    return view_answer(scorer->context, scorer, &q);
 }
 
 /* ---- as a score and as a field ---- */
@@ -273,12 +271,12 @@ int hb_model_view_score(void *view, size_t n, const double *x, double tau, doubl
     if (!v) return 1;
     question q = {
         .model = v->model, .n = n, .x = x, .tau = &tau, .labels = &v->label, .score = score};
-    return ask(v->context, &q) != HB_OK;
+    return view_ask(v->context, &q) != HB_OK;
 }
 
 /* Called from several threads at once: each call works alone, on a context of its own. */
-static int field_callback(void *user, size_t n, const double *z, const double *tau, double *v,
-                          double *gradient)
+static int view_field(void *user, size_t n, const double *z, const double *tau, double *v,
+                      double *gradient)
 {
     const hb_model *model = user;
     hb_context alone = hb_context_child(model->context, 1);
@@ -290,7 +288,7 @@ static int field_callback(void *user, size_t n, const double *z, const double *t
                   .of_z = 1,
                   .score = gradient,
                   .log_density = v};
-    return ask(&alone, &q) != HB_OK;
+    return view_ask(&alone, &q) != HB_OK;
 }
 
 hb_status hb_model_field(hb_context *context, const hb_model *model, hb_field *out)
@@ -301,7 +299,7 @@ hb_status hb_model_field(hb_context *context, const hb_model *model, hb_field *o
     *out = (hb_field){.dim = model->info.dim,
                       .tau_min = model->info.tau_min,
                       .tau_max = model->info.tau_max,
-                      .evaluate = field_callback,
+                      .evaluate = view_field,
                       .user = (void *)(uintptr_t)model};
     return HB_OK;
 }

@@ -8,10 +8,10 @@
  *
  * Start: W_l has entries N(0, g^2/in). For standard normal z the mean of silu(z)^2 is 0.355775, so
  * behind a SiLU g = 1/sqrt(0.355775) = 1.6765 keeps z at variance 1; g = 1 for l = 0, whose inputs
- * are the caller's (K. He, X. Zhang, S. Ren, J. Sun, Delving deep into rectifiers, 2015). A residual
- * layer starts at a tenth of it, near the identity: digits then have 3 % less loss after ten epochs
- * (docs/networks.md). The last layer is scaled once more by last_scale. A number to reproduce: inputs of variance 1 give z_l of
- * variance 1 in every layer of a wide plain net. */
+ * are the caller's (K. He, X. Zhang, S. Ren, J. Sun, Delving deep into rectifiers, 2015). A
+ * residual layer starts at a tenth of it, near the identity: digits then have 3 % less loss after
+ * ten epochs (docs/networks.md). The last layer is scaled once more by last_scale. A number to
+ * reproduce: inputs of variance 1 give z_l of variance 1 in every layer of a wide plain net. */
 #include "base/context.h"
 #include "net/net_tape.h"
 #include "random/streams.h"
@@ -25,7 +25,7 @@
 
 enum { MAX_UNITS = 65536, MAX_DEPTH = 1000 };
 
-static hb_status check_range(hb_context *context, const char *what, int value, int most)
+static hb_status net_check_range(hb_context *context, const char *what, int value, int most)
 {
     HB_CHECK(context, value >= 1 && value <= most, HB_ERROR_ARGUMENT,
              "the network's %s is %d; it must be 1 to %d", what, value, most);
@@ -35,10 +35,10 @@ static hb_status check_range(hb_context *context, const char *what, int value, i
 hb_status hb_net_create(hb_context *context, const hb_net_shape *shape, hb_net **out)
 {
     *out = NULL;
-    HB_TRY(check_range(context, "number of inputs", shape->inputs, MAX_UNITS));
-    HB_TRY(check_range(context, "number of outputs", shape->outputs, MAX_UNITS));
-    HB_TRY(check_range(context, "width", shape->width, MAX_UNITS));
-    HB_TRY(check_range(context, "depth", shape->depth, MAX_DEPTH));
+    HB_TRY(net_check_range(context, "number of inputs", shape->inputs, MAX_UNITS));
+    HB_TRY(net_check_range(context, "number of outputs", shape->outputs, MAX_UNITS));
+    HB_TRY(net_check_range(context, "width", shape->width, MAX_UNITS));
+    HB_TRY(net_check_range(context, "depth", shape->depth, MAX_DEPTH));
     void *memory;
     HB_TRY(hb_allocate(context, 1, sizeof(hb_net), &memory));
     hb_net *net = memory;

@@ -16,7 +16,8 @@
  *     hb_net_backward(tape, p, output_cotangent, gradient, NULL);
  *
  * A pass runs on the calling thread alone and its bits do not depend on how many threads the
- * process has; those of a row (outputs, cotangents of inputs) not on the other rows either. Different tapes of one net may be used from different threads at once. */
+ * process has; those of a row (outputs, cotangents of inputs) not on the other rows either.
+ * Different tapes of one net may be used from different threads at once. */
 #ifndef HB_NET_NET_H
 #define HB_NET_NET_H
 
@@ -58,15 +59,15 @@ typedef struct hb_net_tensor {
 int hb_net_tensors(const hb_net *net);
 void hb_net_tensor_get(const hb_net *net, int k, hb_net_tensor *out);
 /* Weights N(0, 1/fan_in), times SiLU's gain 1.6765 behind a SiLU, and a tenth of it in residual
- * layers; biases 0; the last weight scaled by last_scale. Inputs of variance 1 then give outputs of variance about last_scale^2 (plain
- * layers). */
+ * layers; biases 0; the last weight scaled by last_scale. Inputs of variance 1 then give outputs of
+ * variance about last_scale^2 (plain layers). */
 hb_status hb_net_initialise(hb_context *context, const hb_net *net, uint64_t seed,
                             double last_scale, float *parameters);
 
-/* Copies of the weights for faster products (net_copies.c), on the context's threads: passes with these
- * parameters use them from now on. Whoever changes parameters that were prepared calls it again before the
- * next pass; NULL: no copies any more. Without it passes are slower, and may differ in last bits. Not
- * while passes of this net run. */
+/* Copies of the weights for faster products (net_copies.c), on the context's threads: passes with
+ * these parameters use them from now on. Whoever changes parameters that were prepared calls it
+ * again before the next pass; NULL: no copies any more. Without it passes are slower, and may
+ * differ in last bits. Not while passes of this net run. */
 hb_status hb_net_prepare(hb_context *context, hb_net *net, const float *parameters);
 
 /* Everything that a forward pass keeps for its backward pass, for at most `rows` rows of these
@@ -79,19 +80,16 @@ void hb_net_tape_destroy(hb_net_tape *tape);
 /* input[channels][rows][inputs] -> output[channels][rows][outputs]. In the input, channel 1 + k is
  * the derivative of the inputs along direction k, a pair's channel their own second derivative and
  * the Laplacian's channel their own Laplacian (both 0 for inputs that are linear in the
- * directions). The input is copied. Always one thread: the caller spreads shards of rows over
+ * directions). The input is copied. Always one thread: the caller spreads micro-batches over
  * threads, in a number that does not depend on them. */
 hb_status hb_net_forward(hb_net_tape *tape, const float *parameters, size_t rows,
                          const float *input, float *output);
-/* From cotangents of the outputs (same shape): adds to gradient[parameters]; input_cotangent (same
- * shape as input, overwritten) may be NULL. Uses the last forward pass on this tape, which must
- * have had the same parameters, and may be called again for other cotangents. */
+/* From cotangents of the outputs (same shape) to gradient[parameters], added when `add` is 1;
+ * input_cotangent (same shape as input, overwritten) may be NULL. Uses the last forward pass on
+ * this tape, which must have had the same parameters, and may be called again for other
+ * cotangents. */
 hb_status hb_net_backward(hb_net_tape *tape, const float *parameters, const float *output_cotangent,
-                          float *gradient, float *input_cotangent);
-/* The same with the gradient overwritten: for the first pass of a sum, which has no need to read and
- * write zeros. */
-hb_status hb_net_backward_alone(hb_net_tape *tape, const float *parameters,
-                                const float *output_cotangent, float *gradient);
+                          int add, float *gradient, float *input_cotangent);
 
 /* Large dimensions: value[rows] of a net with one output, and its gradient by the inputs,
  * slope[rows][inputs], by reverse mode; then from cotangents of both the gradient by the parameters

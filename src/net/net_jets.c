@@ -24,7 +24,7 @@ const float *hb_net_layer_input(const hb_net_tape *tape, int l)
 }
 
 /* The arrays of hidden layer l for the kernels. */
-static hb_net_layer_arrays arrays_of(const hb_net_tape *tape, int l, const float *parameters)
+static hb_net_layer_arrays jets_arrays(const hb_net_tape *tape, int l, const float *parameters)
 {
     const hb_net *net = tape->net;
     const size_t layer = (size_t)l * tape->layer_stride, unit = (size_t)l * tape->unit_stride;
@@ -50,7 +50,7 @@ hb_status hb_net_hidden_forward(hb_net_tape *tape, const float *parameters)
     const size_t n = (size_t)tape->channels * tape->rows;
     for (int l = 0; l < net->shape.depth; l++) {
         const hb_net_layer layer = hb_net_tape_layer(tape, l, parameters);
-        const hb_net_layer_arrays arrays = arrays_of(tape, l, parameters);
+        const hb_net_layer_arrays arrays = jets_arrays(tape, l, parameters);
         HB_TRY(hb_net_to_outputs(tape->context, &layer, n, parameters + layer.weight,
                                  hb_net_layer_input(tape, l), arrays.z));
         net->kernels->forward(&arrays);
@@ -75,8 +75,8 @@ hb_status hb_net_forward(hb_net_tape *tape, const float *parameters, size_t rows
 }
 
 /* The output layer: gradient of its weight and bias, and the cotangent of the last hidden a. */
-static hb_status output_backward(hb_net_tape *tape, const float *parameters,
-                                 const float *output_cotangent, int add, float *gradient)
+static hb_status jets_output_backward(hb_net_tape *tape, const float *parameters,
+                                      const float *output_cotangent, int add, float *gradient)
 {
     const hb_net *net = tape->net;
     const size_t n = (size_t)tape->channels * tape->rows;
@@ -92,16 +92,16 @@ static hb_status output_backward(hb_net_tape *tape, const float *parameters,
                             tape->a_cotangent);
 }
 
-static hb_status backward(hb_net_tape *tape, const float *parameters, const float *output_cotangent,
+hb_status hb_net_backward(hb_net_tape *tape, const float *parameters, const float *output_cotangent,
                           int add, float *gradient, float *input_cotangent)
 {
     HB_TRY(hb_net_tape_finished(tape, 0));
     const hb_net *net = tape->net;
     const size_t n = (size_t)tape->channels * tape->rows;
-    HB_TRY(output_backward(tape, parameters, output_cotangent, add, gradient));
+    HB_TRY(jets_output_backward(tape, parameters, output_cotangent, add, gradient));
     for (int l = net->shape.depth - 1; l >= 0; l--) {
         hb_net_layer layer = hb_net_tape_layer(tape, l, parameters);
-        hb_net_layer_arrays arrays = arrays_of(tape, l, parameters);
+        hb_net_layer_arrays arrays = jets_arrays(tape, l, parameters);
         arrays.bias_gradient = gradient + layer.bias;
         if (!add) memset(gradient + layer.bias, 0, layer.out * sizeof *gradient);
         net->kernels->backward(&arrays);
@@ -114,16 +114,4 @@ static hb_status backward(hb_net_tape *tape, const float *parameters, const floa
                                     tape->z_cotangent, hb_net_layer_skips(net, l), below));
     }
     return HB_OK;
-}
-
-hb_status hb_net_backward(hb_net_tape *tape, const float *parameters, const float *output_cotangent,
-                          float *gradient, float *input_cotangent)
-{
-    return backward(tape, parameters, output_cotangent, 1, gradient, input_cotangent);
-}
-
-hb_status hb_net_backward_alone(hb_net_tape *tape, const float *parameters,
-                                const float *output_cotangent, float *gradient)
-{
-    return backward(tape, parameters, output_cotangent, 0, gradient, NULL);
 }

@@ -4,10 +4,10 @@
  * With s = 1/(1 + e^-z) and q = 1 - s, so that s' = s q,
  *     silu    = z s                      silu''  = s q (2 + z (q - s))
  *     silu'   = s + z s q                silu''' = s q (3 (q - s) + z (1 - 6 s q)).
- * s and q both come from e = exp(-|z|) <= 1, the larger as 1/(1 + e), the smaller as e/(1 + e): nothing
- * overflows and neither loses its digits by a subtraction; beyond |z| = 88 e is 0, the limits of all
- * four. Only s itself asks which is which: s q is their product, and z (q - s) is -|z| times their
- * difference. docs/networks.md has the formulas of
+ * s and q both come from e = exp(-|z|) <= 1, the larger as 1/(1 + e), the smaller as e/(1 + e):
+ * nothing overflows and neither loses its digits by a subtraction; beyond |z| = 88 e is 0, the
+ * limits of all four. Only s itself asks which is which: s q is their product, and z (q - s) is
+ * -|z| times their difference. docs/networks.md has the formulas of
  * the channels. A number to reproduce: silu'''(0.7) = -0.2749950664. */
 #include "net/net_kernels.h"
 #include "random/vector.h"
@@ -19,10 +19,10 @@
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* e^x for x <= 0: x = k ln 2 + r with an integer k, |r| <= ln 2/2, and for e^r the polynomial of degree
- * 6 whose largest relative error is least, 4e-9, among those that begin with 1 + r. Adding 1.5 2^23
- * rounds to an integer and leaves it in the low bits, from where it moves into the exponent. From
- * x = -87.7 down k is -127: the exponent's bits, and so the result, are 0. */
+/* e^x for x <= 0: x = k ln 2 + r with an integer k, |r| <= ln 2/2, and for e^r the polynomial of
+ * degree 6 whose largest relative error is least, 4e-9, among those that begin with 1 + r. Adding
+ * 1.5 2^23 rounds to an integer and leaves it in the low bits, from where it moves into the
+ * exponent. From x = -87.7 down k is -127: the exponent's bits, and so the result, are 0. */
 INLINE float decay(float x)
 {
     const float round = 12582912.0f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
@@ -70,10 +70,9 @@ INLINE float silu_third(float z, float large, float small)
                              __builtin_copysignf(3.0f * (large - small), -z));
 }
 
-/* ---- a row of channel 0: z becomes silu'(z) ---- */
-
-static void value_row(size_t width, const float *restrict bias, float *restrict z,
-                      float *restrict a)
+/* A row of channel 0: z becomes silu'(z); of more derivatives also silu'' and the third. */
+INLINE void value_row(size_t width, int derivatives, const float *restrict bias, float *restrict z,
+                      float *restrict second, float *restrict third, float *restrict a)
 {
     for (size_t j = 0; j < width; j++) {
         const float x = z[j] + bias[j];
@@ -82,35 +81,8 @@ static void value_row(size_t width, const float *restrict bias, float *restrict 
         const float s = x < 0 ? small : large;
         a[j] = x * s;
         z[j] = silu_first(x, s, large, small);
-    }
-}
-
-static void value_row_2(size_t width, const float *restrict bias, float *restrict z,
-                        float *restrict second, float *restrict a)
-{
-    for (size_t j = 0; j < width; j++) {
-        const float x = z[j] + bias[j];
-        float large, small;
-        sigmoid(x, &large, &small);
-        const float s = x < 0 ? small : large;
-        a[j] = x * s;
-        z[j] = silu_first(x, s, large, small);
-        second[j] = silu_second(x, large, small);
-    }
-}
-
-static void value_row_3(size_t width, const float *restrict bias, float *restrict z,
-                        float *restrict second, float *restrict third, float *restrict a)
-{
-    for (size_t j = 0; j < width; j++) {
-        const float x = z[j] + bias[j];
-        float large, small;
-        sigmoid(x, &large, &small);
-        const float s = x < 0 ? small : large;
-        a[j] = x * s;
-        z[j] = silu_first(x, s, large, small);
-        second[j] = silu_second(x, large, small);
-        third[j] = silu_third(x, large, small);
+        if (derivatives > 1) second[j] = silu_second(x, large, small);
+        if (derivatives > 2) third[j] = silu_third(x, large, small);
     }
 }
 
@@ -121,7 +93,7 @@ INLINE void product(size_t n, const float *restrict x, const float *restrict y, 
     for (size_t j = 0; j < n; j++) out[j] = x[j] * y[j];
 }
 
-INLINE void add_to(size_t n, const float *restrict x, float *restrict out)
+static void add_to(size_t n, const float *restrict x, float *restrict out)
 {
     for (size_t j = 0; j < n; j++) out[j] += x[j];
 }
@@ -148,13 +120,13 @@ INLINE void add_product_4(size_t n, const float *restrict x, const float *restri
 static void forward_value(const hb_net_layer_arrays *layer, size_t r)
 {
     const size_t n = layer->width;
+    float *z = ROW(layer->z, 0), *a = ROW(layer->a, 0);
     if (layer->third)
-        value_row_3(n, layer->bias, ROW(layer->z, 0), ROW(layer->second, 0), ROW(layer->third, 0),
-                    ROW(layer->a, 0));
+        value_row(n, 3, layer->bias, z, ROW(layer->second, 0), ROW(layer->third, 0), a);
     else if (layer->second)
-        value_row_2(n, layer->bias, ROW(layer->z, 0), ROW(layer->second, 0), ROW(layer->a, 0));
+        value_row(n, 2, layer->bias, z, ROW(layer->second, 0), NULL, a);
     else
-        value_row(n, layer->bias, ROW(layer->z, 0), ROW(layer->a, 0));
+        value_row(n, 1, layer->bias, z, NULL, NULL, a);
 }
 
 /* a_ij = silu'' z_i z_j + silu' z_ij; the Laplacian's is the sum over i = j. */
@@ -432,12 +404,7 @@ static void turn(size_t rows, size_t columns, const float *x, size_t pitch, floa
             turned[j * turned_pitch + i] = x[i * pitch + j];
 }
 
-static void add(size_t n, const float *restrict x, float *restrict sum)
-{
-    for (size_t i = 0; i < n; i++) sum[i] += x[i];
-}
-
 const hb_net_kernels ISA_NAME(hb_net_kernels) = {
     forward,      backward, slope_reverse, slope_tangent, slope_backward,
-    squared_norm, adam,     softmax,       turn,          add,
+    squared_norm, adam,     softmax,       turn,          add_to,
 };

@@ -9,8 +9,8 @@
 #include "base/cpu.h"
 #include "net/net.h"
 
-/* One hidden layer. Every array is (rows, width) per channel, channels one after the other; rows are
- * `pitch` floats apart. */
+/* One hidden layer. Every array is (rows, width) per channel, channels one after the other; rows
+ * are `pitch` floats apart. */
 typedef struct hb_net_layer_arrays {
     size_t rows, width, pitch;
     const hb_net_jets *jets;
@@ -23,8 +23,8 @@ typedef struct hb_net_layer_arrays {
     float *z_cotangent, *bias_gradient; // (channels, rows, width), (width)
 } hb_net_layer_arrays;
 
-/* One layer of the reverse sweep that gives the slope, and of its backward pass; (rows, width), rows
- * `pitch` floats apart. */
+/* One layer of the reverse sweep that gives the slope, and of its backward pass; (rows, width),
+ * rows `pitch` floats apart. */
 typedef struct hb_net_slope_arrays {
     size_t rows, width, pitch;
     const float *first, *second;        // silu'(z), silu''(z)
@@ -57,7 +57,8 @@ typedef struct hb_net_kernels {
     double (*squared_norm)(size_t n, const float *x);
     void (*adam)(const hb_adam_numbers *numbers, size_t n, const float *gradient, float *parameters,
                  float *first, float *second, float *average);
-    /* x becomes e^x over its sum; n a multiple of HB_SOFTMAX_GROUP, x below infinity, one above minus it */
+    /* x becomes e^x over its sum; n a multiple of HB_SOFTMAX_GROUP, x below infinity, one above
+     * minus it */
     void (*softmax)(size_t n, float *x);
     /* turned (columns, rows), its rows turned_pitch apart, of the matrix x (rows, columns) */
     void (*turn)(size_t rows, size_t columns, const float *x, size_t pitch, float *turned,

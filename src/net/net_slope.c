@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-static hb_net_slope_arrays arrays_of(const hb_net_tape *tape, int l)
+static hb_net_slope_arrays slope_arrays(const hb_net_tape *tape, int l)
 {
     const size_t unit = (size_t)l * tape->unit_stride;
     return (hb_net_slope_arrays){
@@ -35,7 +35,7 @@ static hb_net_slope_arrays arrays_of(const hb_net_tape *tape, int l)
     };
 }
 
-static hb_status value_forward(hb_net_tape *tape, const float *parameters, float *value)
+static hb_status slope_value_forward(hb_net_tape *tape, const float *parameters, float *value)
 {
     const hb_net *net = tape->net;
     const hb_net_layer last = hb_net_tape_layer(tape, net->shape.depth, parameters);
@@ -54,13 +54,13 @@ hb_status hb_net_slope(hb_net_tape *tape, const float *parameters, size_t rows, 
     const int depth = net->shape.depth;
     const size_t width = (size_t)net->shape.width, pitch = tape->pitch;
     hb_net_tape_read(tape, rows, input);
-    HB_TRY(value_forward(tape, parameters, value));
+    HB_TRY(slope_value_forward(tape, parameters, value));
     const float *w = parameters + hb_net_layer_of(net, depth).weight;
     float *top = tape->above + (size_t)(depth - 1) * tape->unit_stride;
     for (size_t r = 0; r < rows; r++) memcpy(top + r * pitch, w, width * sizeof *w);
     for (int l = depth - 1; l >= 0; l--) {
         hb_net_layer layer = hb_net_tape_layer(tape, l, parameters);
-        const hb_net_slope_arrays arrays = arrays_of(tape, l);
+        const hb_net_slope_arrays arrays = slope_arrays(tape, l);
         if (l == 0) layer.x_pitch = 0; /* of the caller's array */
         net->kernels->slope_reverse(&arrays);
         float *down = l > 0 ? tape->above + (size_t)(l - 1) * tape->unit_stride : slope;
@@ -74,14 +74,14 @@ hb_status hb_net_slope(hb_net_tape *tape, const float *parameters, size_t rows, 
 
 /* The tangent along the slope's cotangent, upwards: `bend` of every layer, and the part of the
  * gradient that comes from the reverse sweep's own products. */
-static hb_status tangent_forward(hb_net_tape *tape, const float *parameters,
-                                 const float *slope_cotangent, float *gradient)
+static hb_status slope_tangent_forward(hb_net_tape *tape, const float *parameters,
+                                       const float *slope_cotangent, float *gradient)
 {
     const hb_net *net = tape->net;
     const size_t rows = tape->rows, width = (size_t)net->shape.width;
     for (int l = 0; l < net->shape.depth; l++) {
         hb_net_layer layer = hb_net_tape_layer(tape, l, parameters);
-        const hb_net_slope_arrays arrays = arrays_of(tape, l);
+        const hb_net_slope_arrays arrays = slope_arrays(tape, l);
         if (l == 0) layer.x_pitch = 0; /* of the caller's array */
         const float *moved = l == 0 ? slope_cotangent : tape->a_cotangent;
         HB_TRY(hb_net_to_outputs(tape->context, &layer, rows, parameters + layer.weight, moved,
@@ -97,8 +97,8 @@ static hb_status tangent_forward(hb_net_tape *tape, const float *parameters,
 }
 
 /* The output layer under the value's cotangent, as for jets; without one its cotangent is 0. */
-static hb_status value_backward(hb_net_tape *tape, const float *parameters,
-                                const float *value_cotangent, float *gradient)
+static hb_status slope_value_backward(hb_net_tape *tape, const float *parameters,
+                                      const float *value_cotangent, float *gradient)
 {
     const hb_net *net = tape->net;
     const size_t rows = tape->rows;
@@ -121,11 +121,11 @@ hb_status hb_net_slope_backward(hb_net_tape *tape, const float *parameters,
 {
     HB_TRY(hb_net_tape_finished(tape, 1));
     const hb_net *net = tape->net;
-    HB_TRY(tangent_forward(tape, parameters, slope_cotangent, gradient));
-    HB_TRY(value_backward(tape, parameters, value_cotangent, gradient));
+    HB_TRY(slope_tangent_forward(tape, parameters, slope_cotangent, gradient));
+    HB_TRY(slope_value_backward(tape, parameters, value_cotangent, gradient));
     for (int l = net->shape.depth - 1; l >= 0; l--) {
         const hb_net_layer layer = hb_net_tape_layer(tape, l, parameters);
-        hb_net_slope_arrays arrays = arrays_of(tape, l);
+        hb_net_slope_arrays arrays = slope_arrays(tape, l);
         arrays.bias_gradient = gradient + layer.bias;
         net->kernels->slope_backward(&arrays);
         HB_TRY(hb_net_to_weights(tape->context, &layer, tape->rows, tape->z_cotangent,

@@ -14,7 +14,7 @@ int hb_net_channels(const hb_net_jets *jets)
     return 1 + jets->first + jets->pairs + (jets->laplacian > 0);
 }
 
-static hb_status check_jets(hb_context *context, const hb_net_jets *jets)
+static hb_status net_tape_check_jets(hb_context *context, const hb_net_jets *jets)
 {
     enum { MOST = 65536 };
     HB_CHECK(context, jets->first >= 0 && jets->first <= MOST, HB_ERROR_ARGUMENT,
@@ -33,7 +33,7 @@ static hb_status check_jets(hb_context *context, const hb_net_jets *jets)
     return HB_OK;
 }
 
-static hb_status create_arrays(hb_context *context, hb_net_tape *tape)
+static hb_status net_tape_create_arrays(hb_context *context, hb_net_tape *tape)
 {
     const hb_net_shape *shape = &tape->net->shape;
     const size_t depth = (size_t)shape->depth;
@@ -51,7 +51,8 @@ static hb_status create_arrays(hb_context *context, hb_net_tape *tape)
         HB_ARRAY_IF(tape->slope, tape->bend, units));
 }
 
-static hb_status copy_pairs(hb_context *context, const hb_net_jets *jets, hb_net_tape *tape)
+static hb_status net_tape_copy_pairs(hb_context *context, const hb_net_jets *jets,
+                                     hb_net_tape *tape)
 {
     tape->jets = *jets;
     tape->jets.pair = NULL;
@@ -63,7 +64,7 @@ static hb_status copy_pairs(hb_context *context, const hb_net_jets *jets, hb_net
 }
 
 /* Sizes are counted in size_t, which this keeps far from overflow. */
-static hb_status check_size(hb_context *context, const hb_net_tape *tape)
+static hb_status net_tape_check_size(hb_context *context, const hb_net_tape *tape)
 {
     const hb_net_shape *shape = &tape->net->shape;
     const double unit = (double)tape->channels * (double)tape->capacity;
@@ -74,24 +75,24 @@ static hb_status check_size(hb_context *context, const hb_net_tape *tape)
     return HB_OK;
 }
 
-static hb_status allocate(hb_context *context, const hb_net_jets *jets, hb_net_tape *tape)
+static hb_status net_tape_allocate(hb_context *context, const hb_net_jets *jets, hb_net_tape *tape)
 {
     tape->channels = hb_net_channels(jets);
-    HB_TRY(check_size(context, tape));
-    HB_TRY(copy_pairs(context, jets, tape));
+    HB_TRY(net_tape_check_size(context, tape));
+    HB_TRY(net_tape_copy_pairs(context, jets, tape));
     tape->pitch = hb_net_pitch((size_t)tape->net->shape.width);
     tape->input_pitch = hb_net_pitch((size_t)tape->net->shape.inputs);
     tape->unit_stride = tape->capacity * tape->pitch;
     tape->layer_stride = (size_t)tape->channels * tape->unit_stride;
-    return create_arrays(context, tape);
+    return net_tape_create_arrays(context, tape);
 }
 
-static hb_status create(hb_context *context, const hb_net *net, const hb_net_jets *jets,
-                        size_t rows, int slope, hb_net_tape **out)
+static hb_status net_tape_new(hb_context *context, const hb_net *net, const hb_net_jets *jets,
+                              size_t rows, int slope, hb_net_tape **out)
 {
     enum { MOST_ROWS = 1 << 24 };
     *out = NULL;
-    HB_TRY(check_jets(context, jets));
+    HB_TRY(net_tape_check_jets(context, jets));
     HB_CHECK(context, rows >= 1 && rows <= MOST_ROWS, HB_ERROR_ARGUMENT,
              "a tape for %zu rows is requested; it must be for 1 to %d", rows, MOST_ROWS);
     void *memory;
@@ -101,18 +102,16 @@ static hb_status create(hb_context *context, const hb_net *net, const hb_net_jet
     tape->net = net;
     tape->slope = slope;
     tape->capacity = rows;
-    const hb_status status = allocate(context, jets, tape);
-    if (status == HB_OK)
-        *out = tape;
-    else
-        hb_net_tape_destroy(tape);
+    const hb_status status = net_tape_allocate(context, jets, tape);
+    if (status != HB_OK) hb_net_tape_destroy(tape);
+    *out = status == HB_OK ? tape : NULL;
     return status;
 }
 
 hb_status hb_net_tape_create(hb_context *context, const hb_net *net, const hb_net_jets *jets,
                              size_t rows, hb_net_tape **out)
 {
-    return create(context, net, jets, rows, 0, out);
+    return net_tape_new(context, net, jets, rows, 0, out);
 }
 
 hb_status hb_net_slope_tape_create(hb_context *context, const hb_net *net, size_t rows,
@@ -122,7 +121,7 @@ hb_status hb_net_slope_tape_create(hb_context *context, const hb_net *net, size_
     HB_CHECK(context, net->shape.outputs == 1, HB_ERROR_ARGUMENT,
              "a slope is asked of a network with %d outputs; it must have 1", net->shape.outputs);
     const hb_net_jets values = {0, 0, NULL, 0};
-    return create(context, net, &values, rows, 1, out);
+    return net_tape_new(context, net, &values, rows, 1, out);
 }
 
 void hb_net_tape_destroy(hb_net_tape *tape)

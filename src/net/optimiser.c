@@ -7,9 +7,9 @@
  *     average = average + (1 - decay) (p - average),   decay = min(ema, t/(9+t)), and 0 for t = 1.
  * The first average is p itself, so nothing of an arbitrary start stays in it.
  * rate(s) rises linearly over `warmup` steps and then follows half a cosine down to last_rate*rate
- * at `steps`. A network of two million parameters is 40 MB of numbers in a step, so chunks of them go
- * on the context's threads; the order of sums is fixed. A number to reproduce: without clipping the first step moves every parameter by
- * rate/(1 + epsilon/|g|), whatever the size of g. */
+ * at `steps`. A network of two million parameters is 40 MB of numbers in a step, so chunks of them
+ * go on the context's threads; the order of sums is fixed. A number to reproduce: without clipping
+ * the first step moves every parameter by rate/(1 + epsilon/|g|), whatever the size of g. */
 #include "net/optimiser.h"
 #include "base/context.h"
 #include "base/parallel.h"
@@ -40,14 +40,14 @@ double hb_adam_rate(const hb_adam_settings *settings, uint64_t step)
     return settings->rate * (settings->last_rate + (1 - settings->last_rate) * part);
 }
 
-static double average_decay(const hb_adam_settings *settings, uint64_t step)
+static double adam_average_decay(const hb_adam_settings *settings, uint64_t step)
 {
     const double early = (double)(1 + step) / (double)(10 + step);
     if (step == 0) return 0;
     return early < settings->ema ? early : settings->ema;
 }
 
-static hb_adam_numbers numbers_of(const hb_adam_settings *settings, uint64_t step, double norm)
+static hb_adam_numbers adam_numbers(const hb_adam_settings *settings, uint64_t step, double norm)
 {
     const double b1 = settings->beta1, b2 = settings->beta2, t = (double)(step + 1);
     const double clip = settings->clip;
@@ -60,11 +60,11 @@ static hb_adam_numbers numbers_of(const hb_adam_settings *settings, uint64_t ste
         .rate = (float)(hb_adam_rate(settings, step) / (1 - pow(b1, t))),
         .root = (float)(1 / sqrt(1 - pow(b2, t))),
         .epsilon = (float)settings->epsilon,
-        .average_weight = (float)(1 - average_decay(settings, step)),
+        .average_weight = (float)(1 - adam_average_decay(settings, step)),
     };
 }
 
-static hb_status refuse(hb_context *context, size_t n, const float *gradient, uint64_t step)
+static hb_status adam_refuse(hb_context *context, size_t n, const float *gradient, uint64_t step)
 {
     size_t i = 0;
     while (i + 1 < n && isfinite(gradient[i])) i++;
@@ -88,7 +88,8 @@ typedef struct adam_job {
     hb_adam_state *state;
 } adam_job;
 
-static hb_status squares_of_chunk(void *user, size_t first, size_t count, int thread, double *sum)
+static hb_status adam_squares_of_chunk(void *user, size_t first, size_t count, int thread,
+                                       double *sum)
 {
     const adam_job *job = user;
     (void)thread;
@@ -96,7 +97,7 @@ static hb_status squares_of_chunk(void *user, size_t first, size_t count, int th
     return HB_OK;
 }
 
-static hb_status move_chunk(void *user, size_t index, int thread)
+static hb_status adam_move_chunk(void *user, size_t index, int thread)
 {
     const adam_job *job = user;
     const hb_adam_state *state = job->state;
@@ -117,7 +118,7 @@ hb_status hb_adam_step(hb_context *context, const hb_adam_settings *settings, si
 {
     adam_job job = {.kernels = hb_net_kernels_of(context->isa), .n = n, .gradient = gradient};
     double squares;
-    HB_TRY(hb_parallel_sum(context, NULL, n, CHUNK, 1, squares_of_chunk, &job, &squares));
+    HB_TRY(hb_parallel_sum(context, NULL, n, CHUNK, 1, adam_squares_of_chunk, &job, &squares));
     if (norm) *norm = sqrt(squares);
     return hb_adam_move(context, settings, n, gradient, squares, parameters, state);
 }
@@ -131,9 +132,9 @@ hb_status hb_adam_move(hb_context *context, const hb_adam_settings *settings, si
                     .gradient = gradient,
                     .parameters = parameters,
                     .state = state};
-    if (!isfinite(squares)) return refuse(context, n, gradient, state->step);
-    job.numbers = numbers_of(settings, state->step, sqrt(squares));
-    HB_TRY(hb_parallel_for(context, NULL, (n + CHUNK - 1) / CHUNK, move_chunk, &job));
+    if (!isfinite(squares)) return adam_refuse(context, n, gradient, state->step);
+    job.numbers = adam_numbers(settings, state->step, sqrt(squares));
+    HB_TRY(hb_parallel_for(context, NULL, (n + CHUNK - 1) / CHUNK, adam_move_chunk, &job));
     state->step++;
     return HB_OK;
 }

@@ -1,10 +1,12 @@
-/* A cell list: particles counted into the cells of a lattice over the first one to three coordinates and
- * stored cell by cell (R. W. Hockney, J. W. Eastwood, Computer Simulation Using Particles, 1981).
+/* A cell list: particles counted into the cells of a lattice over the first one to three
+ * coordinates and stored cell by cell (R. W. Hockney, J. W. Eastwood, Computer Simulation Using
+ * Particles, 1981).
  *
- * The lattice spans the 2nd to the 98th percentile of a part of the particles, widened by half of that,
- * so that single far ones do not stretch it; what is outside is in the outermost cells. The map from a
- * coordinate to its cell never falls, so the cells of low and high hold everything between. There are
- * about four particles per cell. The last axis runs fastest: a row of cells is one run of particles. */
+ * The lattice spans the 2nd to the 98th percentile of a part of the particles, widened by half of
+ * that, so that single far ones do not stretch it; what is outside is in the outermost cells. The
+ * map from a coordinate to its cell never falls, so the cells of low and high hold everything
+ * between. There are about four particles per cell. The last axis runs fastest: a row of cells is
+ * one run of particles. */
 #include "particle/cell_list.h"
 #include "base/linear_algebra.h"
 
@@ -42,7 +44,7 @@ static size_t cell_on_axis(const hb_cell_list *list, size_t axis, double x)
     return place > 0 ? (size_t)(place < last ? place : last) : 0; // NaN, from 0 inf, is cell 0
 }
 
-static size_t cell_of(const hb_cell_list *list, const double *x)
+static size_t cells_index(const hb_cell_list *list, const double *x)
 {
     size_t cell = 0;
     for (size_t k = 0; k < list->axes; k++)
@@ -83,7 +85,7 @@ void hb_cell_list_build(size_t n, size_t dim, const double *x, const double *F, 
     memset(start, 0, (total + 2) * sizeof *start);
     for (size_t i = 0; i < n; i++) { // start[c+2] counts cell c
         if (!is_kept(dim, x, F, i)) continue;
-        scratch[i] = (uint32_t)cell_of(out, x + i * dim);
+        scratch[i] = (uint32_t)cells_index(out, x + i * dim);
         start[scratch[i] + 2]++;
     }
     for (size_t c = 2; c < total + 2; c++) start[c] += start[c - 1];

@@ -1,5 +1,4 @@
-/* particle/cell_list.h: particles sorted into cells, so that those near a point are found without
- * looking at the others. */
+/* particle/cell_list.h: particles sorted into cells, so that those near a point are found. */
 #ifndef HB_PARTICLE_CELL_LIST_H
 #define HB_PARTICLE_CELL_LIST_H
 
@@ -18,8 +17,8 @@ typedef struct hb_cell_list {
 
 /* Of start, for n particles. */
 size_t hb_cell_list_starts(size_t n);
-/* out comes with its arrays: x, F (n, dim), owner (n), start (hb_cell_list_starts). x, F: (n, dim), F and that of
- * out NULL for none; particle i belongs to batch i / batch_size. scratch: (n). */
+/* out comes with its arrays: x, F (n, dim), owner (n), start (hb_cell_list_starts). x, F: (n, dim),
+ * F and that of out NULL for none; particle i belongs to batch i / batch_size. scratch: (n). */
 void hb_cell_list_build(size_t n, size_t dim, const double *x, const double *F, size_t batch_size,
                         uint32_t *scratch, hb_cell_list *out);
 
@@ -28,8 +27,8 @@ typedef struct hb_cell_run {
     size_t first, last;
 } hb_cell_run;
 
-/* Calls visit for runs that together hold every particle with |x_k - centre_k| <= half_k on the first
- * axes, in a fixed order. centre: (dim), half: (dim). */
+/* Calls visit for runs that together hold every particle with |x_k - centre_k| <= half_k on the
+ * first axes, in a fixed order. centre: (dim), half: (dim). */
 typedef void (*hb_cell_visit)(void *user, hb_cell_run run);
 void hb_cell_list_visit(const hb_cell_list *list, const double *centre, const double *half,
                         hb_cell_visit visit, void *user);

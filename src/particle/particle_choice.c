@@ -1,15 +1,15 @@
 /* Which rules compete, and at which times trajectories are looked at (docs/particles.md).
  *
- *     linear drift        the whole lag tau: its frame is exact, nothing is left to correct; half of it, a quarter, ... where
- *                         rates differ so much that the frame loses its digits
- *     other drifts        fixed lags tau/2^k, k = 0 .. 6, and, where the drift is smooth, heat balls of lift 8 that
- *                         span 0.9, 0.45 and 0.225 of tau, each with a coarser rule in time beside it
- *     radius or lift set  the ball alone; radius r means that it spans r^2/(4 pi)
- *     user's trajectories the fixed lags nearest to T/2^k among their times, T = tau - their first time
- * Lags go on beyond k = 6 while, at one of the points, |A| tau/2^k is above 1/2 or the drift differs from its
- * linear part by more than 1/(2 w) within 3 w, w = sqrt(2 tau/2^k) being the width of the kernel: a drift that
- * changes within a short distance needs a short lag.
- * Above four dimensions fewer nodes are used: the kernel at a short lag s varies as s^(1 - d/2). */
+ *     linear drift     the whole lag tau, nothing is left to correct; half of it, a quarter, ...
+ *                      where rates differ so much that the frame loses its digits
+ *     other drifts     fixed lags tau/2^k, k = 0 .. 6, and, where the drift is smooth, heat balls
+ *                      of lift 8 that span 0.9, 0.45 and 0.225 of tau
+ *     radius or lift   the ball alone; radius r means that it spans r^2/(4 pi)
+ *     given paths      the fixed lags nearest to T/2^k among their times, T = tau - the first
+ * Lags go on beyond k = 6 while, at one of the points, |A| tau/2^k is above 1/2 or the drift
+ * differs from its linear part by more than 1/(2 w) within 3 w, w = sqrt(2 tau/2^k) being the width
+ * of the kernel: a drift that changes within a short distance needs a short lag. Above four
+ * dimensions fewer nodes are used: the kernel at a short lag s varies as s^(1 - d/2). */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "particle/particle_pilot.h"
@@ -22,8 +22,8 @@
 
 enum { LAGS = 7, MOST_HALVINGS = 24, USUAL_LIFT = 8, LEAST_LIFT = 3, MOST_LIFT = 64 };
 
-/* Nodes of the rule and of the coarser one: in sqrt(s) for 1 to HB_ROOT_DIM dimensions; in s, of lag tau/2^k,
- * for up to HB_HIGH_DIM dimensions and above. */
+/* Nodes of the rule and of the coarser one: in sqrt(s) for 1 to HB_ROOT_DIM dimensions; in s, of
+ * lag tau/2^k, for up to HB_HIGH_DIM dimensions and above. */
 static const int ROOT_NODES[HB_ROOT_DIM][2] = {{16, 10}, {16, 10}, {7, 4}, {5, 3}};
 static const int NODES[2][LAGS][2] = {{{12, 8}, {10, 7}, {9, 6}, {7, 5}, {6, 4}, {6, 4}, {6, 4}},
                                       {{6, 4}, {5, 3}, {4, 3}, {4, 2}, {3, 2}, {3, 2}, {3, 2}}};
@@ -56,7 +56,7 @@ enum { PLACES = 8 };
 
 static const double PLACE[PLACES] = {-3, -2, -1, -0.5, 0.5, 1, 2, 3};
 
-/* The largest |F - b - A(x - x0)| at x0 + PLACE w along each axis; work: (PLACES d, d) three times. */
+/* The largest |F - b - A(x - x0)| at x0 + PLACE w along each axis; work: (3, PLACES d, d). */
 static hb_status rest_within(const hb_particle_task *task, const double *x0, const double *b,
                              const double *A, double w, double *work, double *out)
 {
@@ -120,7 +120,7 @@ static hb_status halvings_needed(const hb_particle_task *task, int *out)
     return status;
 }
 
-/* The longest lag: rules in time must not reach back to a pulse, which none of their nodes may see. */
+/* The longest lag: rules in time must not reach back to a pulse, which their nodes may not see. */
 static double reach_of(const hb_particle_task *task)
 {
     return task->tau - hb_cuts_before(hb_problem_cuts(task->problem), task->tau);
@@ -137,9 +137,9 @@ static hb_status add_lags(const hb_particle_task *task, hb_particle_rules *out)
     return HB_OK;
 }
 
-/* The whole lag, its kernel averaged over the initial density, which must be smooth: where the kernel is so
- * narrow that draws of that density hardly come near. */
-static hb_status add_start(const hb_particle_task *task, hb_particle_rules *out)
+/* The whole lag, its kernel averaged over the initial density, which must be smooth: where the
+ * kernel is so narrow that draws of that density hardly come near. */
+static hb_status rules_add_start(const hb_particle_task *task, hb_particle_rules *out)
 {
     const size_t d = task->dim;
     void *memory;
@@ -210,7 +210,7 @@ static hb_status add_given(const hb_particle_task *task, hb_particle_rules *out)
         while (last > 0 && s[last - 1] >= 0.999 * ldexp(s[n - 1], -k)) last--;
         if (last == before) break;
         before = last;
-        status = hb_rule_lag_given(task->context, n, s, last,
+        status = hb_rule_lag_given(task->context, s, last,
                                    linear                     ? NO_NODES
                                    : task->dim <= HB_ROOT_DIM ? GIVEN_NODES
                                                               : nodes_of(task->dim, k),
@@ -220,7 +220,7 @@ static hb_status add_given(const hb_particle_task *task, hb_particle_rules *out)
     return status;
 }
 
-static hb_status add_linear(const hb_particle_task *task, hb_particle_rules *out)
+static hb_status rules_add_linear(const hb_particle_task *task, hb_particle_rules *out)
 {
     double lag = task->tau;
     void *work;
@@ -231,7 +231,7 @@ static hb_status add_linear(const hb_particle_task *task, hb_particle_rules *out
     hb_release(task->context, work);
     HB_TRY(hb_progress(task->context, "kernel", 0, 1));
     HB_TRY(hb_rule_lag(task->context, lag, NO_NODES, HB_RULE_ROOT, next_rule(out)));
-    return add_start(task, out);
+    return rules_add_start(task, out);
 }
 
 hb_status hb_pilot_rules(const hb_particle_task *task, const hb_sampling_settings *settings,
@@ -242,9 +242,9 @@ hb_status hb_pilot_rules(const hb_particle_task *task, const hb_sampling_setting
     if (task->given.n_paths > 0) {
         HB_TRY(add_given(task, out));
     } else if (task->linear.A && !forced) {
-        HB_TRY(add_linear(task, out));
+        HB_TRY(rules_add_linear(task, out));
     } else {
-        if (!forced) HB_TRY(add_start(task, out));
+        if (!forced) HB_TRY(rules_add_start(task, out));
         if (!forced) HB_TRY(add_lags(task, out));
         if (forced || task->order >= SMOOTH_ORDER) HB_TRY(add_balls(task, settings, out));
     }

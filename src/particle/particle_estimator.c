@@ -1,27 +1,28 @@
-/* Forward particles: density and score at points from trajectories of the SDE, without smoothing bias.
+/* Forward particles: density and score at points from trajectories of the SDE, without smoothing
+ * bias.
  *
- * At creation a pilot chooses a kernel for each point and the step of the trajectories (particle_pilot.c).
- * Round k then makes trajectories k N .. k N + N-1 at the times that the chosen kernels look at, in 128
- * batches; each batch gives each point one value of u and of grad u, which the tally counts as one unit, so
- * that snapshots of one trajectory, and kernels that overlap, need no further care. The round goes in parts
- * that fit in memory and is forgotten. docs/particles.md derives everything.
- * Must reproduce: Brownian motion from a point has u = (4 pi tau)^(-d/2) at that point, without error. */
+ * At creation a pilot chooses a kernel for each point and the step of the trajectories
+ * (particle_pilot.c). Round k then makes trajectories k N .. k N + N-1 at the times that the chosen
+ * kernels look at, in 128 batches; each batch gives each point one value of u and of grad u, which
+ * the accumulator counts as one unit, so that snapshots of one trajectory, and kernels that
+ * overlap, need no further care. The round goes in parts that fit in memory and is forgotten.
+ * docs/particles.md derives everything.
+ * Must reproduce: Brownian motion from a point has u = (4 pi tau)^(-d/2) at that point, without
+ * error. */
 #include "particle/particle_estimator.h"
 #include "base/context.h"
 #include "base/team_tasks.h"
 #include "particle/particle_pilot.h"
-#include "particle/path_check.h"
 #include "problem/drift_facts.h"
 #include "random/streams.h"
 
 #include <heatball/random.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
     BATCHES = 128,
-    WATCH_PART = 4,
+    DIAGNOSTIC_PART = 4,
     FEW_PATHS = 1024,
     USUAL_ROUND = 8192,
     USUAL_SAMPLES = 32768,
@@ -39,7 +40,7 @@ typedef struct particles {
     size_t batch_size, part; /* trajectories in a batch, batches in a part */
     uint64_t seed;           /* of the estimate */
     uint64_t skipped;        /* of the user's trajectories: those of the pilot */
-    hb_swarm swarm;
+    hb_particle_ensemble ensemble;
     size_t width;
     double *work;            // (threads, width)
     double *log_scale;       // (n)
@@ -49,48 +50,49 @@ typedef struct particles {
     double *path_tau;        // (given.n_times)
     hb_path_verdict verdict; /* of the user's trajectories */
     const unsigned char *wanted;
-    double *tallies;
+    double *accumulators;
     hb_workspace arrays;
 } particles;
 
-static void destroy(void *self)
+static void particles_destroy(void *self)
 {
     particles *p = self;
     hb_context *context = p->task.context;
     for (size_t i = 0; i < p->task.n && p->kernels; i++) hb_kernel_destroy(context, p->kernels + i);
-    hb_swarm_destroy(&p->swarm);
+    hb_particle_ensemble_destroy(&p->ensemble);
     hb_release(context, p->rules.times);
     hb_release(context, p->task.linear.A);
     hb_workspace_destroy(&p->arrays);
     hb_release(context, p);
 }
 
-/* ---- rounds -------------------------------------------------------------------------------------- */
+/* ---- rounds
+ * -------------------------------------------------------------------------------------- */
 
-static hb_status add_point(void *user, size_t i, int thread)
+static hb_status particles_add_point(void *user, size_t i, int thread)
 {
     particles *p = user;
     if (!p->wanted[i]) return HB_OK;
-    const size_t d = p->task.dim, units = p->swarm.filled;
+    const size_t d = p->task.dim, units = p->ensemble.filled;
     double *work = p->work + (size_t)thread * p->width;
     double *a = work + hb_kernel_work(d), *a2 = a + BATCHES * (d + 1);
     hb_kernel_means means[2] = {{a, a + BATCHES}, {NULL, NULL}};
-    double *tally = p->tallies + i * hb_tally_size((int)d), lost = 0;
+    double *sums = p->accumulators + i * hb_accumulator_size((int)d), lost = 0;
     if (p->kernels[i].corrected) means[1] = (hb_kernel_means){a2, a2 + BATCHES};
     double *a3 = a2 + BATCHES * (d + 1);
     const hb_kernel_means own = {a3, a3 + BATCHES}, *start;
-    HB_TRY(hb_pilot_start(&p->task, p->swarm.alone + thread, i, p->kernels + i, p->seed,
-                          p->swarm.first / p->batch_size, units, &own, &start,
+    HB_TRY(hb_pilot_start(&p->task, p->ensemble.alone + thread, i, p->kernels + i, p->seed,
+                          p->ensemble.first / p->batch_size, units, &own, &start,
                           a3 + BATCHES * (d + 1)));
-    hb_kernel_sum(p->kernels + i, p->swarm.lists[0], units, p->batch_size, means, start, work);
-    hb_tally_add((int)d, tally, units, means[0].a, means[0].b);
-    if (means[1].a) hb_pilot_differ(d, p->kernels[i].lift, units, means, tally);
-    for (size_t k = 0; k < units; k++) lost += p->swarm.lost[k] / (double)p->batch_size;
-    hb_tally_lose(tally, p->untimely[i] ? (double)units : lost);
+    hb_kernel_sum(p->kernels + i, p->ensemble.lists[0], units, p->batch_size, means, start, work);
+    hb_accumulator_add((int)d, sums, units, means[0].a, means[0].b);
+    if (means[1].a) hb_pilot_differ(d, p->kernels[i].lift, units, means, sums);
+    for (size_t k = 0; k < units; k++) lost += p->ensemble.lost[k] / (double)p->batch_size;
+    hb_accumulator_lose(sums, p->untimely[i] ? (double)units : lost);
     return HB_OK;
 }
 
-/* What is claimed beside the spread, of so many trajectories, at the points that are wanted. */
+/* What is reported beside the spread, of so many trajectories, at the points that are wanted. */
 static void know_errors(particles *p, double made, const unsigned char *wanted)
 {
     const double part = sqrt(p->task.asked / fmax(made, p->task.asked));
@@ -100,50 +102,56 @@ static void know_errors(particles *p, double made, const unsigned char *wanted)
 }
 
 /* Batches from trajectory `first` on. */
-static hb_status add_batches(particles *p, uint64_t first, const unsigned char *wanted,
-                             double *tallies)
+static hb_status particles_add_batches(particles *p, uint64_t first, const unsigned char *wanted,
+                                       double *accumulators)
 {
-    const hb_left left = {tallies, hb_tally_size((int)p->task.dim) * sizeof *tallies, 0};
+    const hb_left left = {accumulators,
+                          hb_accumulator_size((int)p->task.dim) * sizeof *accumulators, 0};
     p->wanted = wanted;
-    p->tallies = tallies;
+    p->accumulators = accumulators;
     for (size_t done = 0; done < BATCHES; done += p->part) {
         const size_t batches = BATCHES - done < p->part ? BATCHES - done : p->part;
-        HB_TRY(hb_swarm_fill(&p->swarm, first + done * p->batch_size, batches));
-        HB_TRY(hb_team_for(p->task.context, "kernels", p->task.n, add_point, p, 1, &left));
+        HB_TRY(hb_particle_ensemble_fill(&p->ensemble, first + done * p->batch_size, batches));
+        HB_TRY(
+            hb_team_for(p->task.context, "kernels", p->task.n, particles_add_point, p, 1, &left));
     }
     return HB_OK;
 }
 
-static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status particles_round_of(void *self, uint64_t k, const unsigned char *wanted,
+                                    double *accumulators)
 {
     particles *p = self;
-    HB_TRY(add_batches(p, p->skipped + k * BATCHES * p->batch_size, wanted, tallies));
+    HB_TRY(
+        particles_add_batches(p, p->skipped + k * BATCHES * p->batch_size, wanted, accumulators));
     know_errors(p, (double)((k + 1) * BATCHES * p->batch_size) - MOST_TRIED, wanted);
     return HB_OK;
 }
 
-/* Trajectories in a batch of the watch, a quarter as many: as many batches as a round has, so that the index of a
- * tail is told from as many units. */
-static size_t watch_batch(const particles *p)
+/* Trajectories in a batch of the diagnostic sample, a quarter as many: as many batches as a round
+ * has, so that the index of a tail is told from as many units. */
+static size_t particles_diagnostic_batch(const particles *p)
 {
-    return (p->batch_size + WATCH_PART - 1) / WATCH_PART;
+    return (p->batch_size + DIAGNOSTIC_PART - 1) / DIAGNOSTIC_PART;
 }
 
-static hb_status watch_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status particles_diagnostic_round(void *self, uint64_t k, const unsigned char *wanted,
+                                            double *accumulators)
 {
     particles *p = self;
     const size_t batch_size = p->batch_size;
-    p->batch_size = p->swarm.batch_size = watch_batch(p);
-    const uint64_t first = (HB_WATCH_FIRST + k) * BATCHES * p->batch_size;
-    const hb_status status = add_batches(p, first, wanted, tallies);
-    p->batch_size = p->swarm.batch_size = batch_size;
+    p->batch_size = p->ensemble.batch_size = particles_diagnostic_batch(p);
+    const uint64_t first = (HB_DIAGNOSTIC_FIRST + k) * BATCHES * p->batch_size;
+    const hb_status status = particles_add_batches(p, first, wanted, accumulators);
+    p->batch_size = p->ensemble.batch_size = batch_size;
     return status;
 }
 
-/* ---- what is refused ----------------------------------------------------------------------------- */
+/* ---- what is refused
+ * ----------------------------------------------------------------------------- */
 
-static hb_status check_settings(hb_context *context, const hb_problem *problem, double tau,
-                                const hb_sampling_settings *s)
+static hb_status particles_check_settings(hb_context *context, const hb_problem *problem,
+                                          double tau, const hb_sampling_settings *s)
 {
     HB_CHECK(context, tau > 0 && isfinite(tau), HB_ERROR_ARGUMENT,
              "tau is %g; particles need a time above 0", tau);
@@ -170,18 +178,17 @@ static hb_status convert_times(hb_context *context, const hb_problem *problem, d
     return HB_OK;
 }
 
-/* ---- creation ------------------------------------------------------------------------------------ */
+/* ---- creation
+ * ------------------------------------------------------------------------------------ */
 
-/* Trajectories that the step is chosen for: what is asked for, in powers of 4 from 2^17 on, so that a
- * run that goes on with a few more has the same step. */
-static double nominal_samples(uint64_t samples)
+double hb_nominal_samples(uint64_t samples)
 {
     double nominal = 0x1p17;
     while (nominal < (double)samples) nominal *= 4;
     return nominal;
 }
 
-/* Of Heun's scheme in law: 2 for smooth drifts; a callback may have kinks. */
+/* Of Heun's scheme, weak: 2 for smooth drifts; a callback may have kinks. */
 static double weak_order(const hb_problem *problem)
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);
@@ -217,11 +224,11 @@ static hb_status make_task(hb_context *context, const hb_problem *problem, doubl
     p->task.asked = (double)(settings->n_paths ? settings->n_paths : settings->samples);
     if (p->task.asked == 0) p->task.asked = USUAL_SAMPLES;
     p->task.samples =
-        settings->n_paths ? (double)settings->n_paths : nominal_samples(settings->samples);
+        settings->n_paths ? (double)settings->n_paths : hb_nominal_samples(settings->samples);
     return HB_OK;
 }
 
-static hb_status choose(const hb_sampling_settings *settings, particles *p)
+static hb_status particles_choose(const hb_sampling_settings *settings, particles *p)
 {
     const hb_particle_task *task = &p->task;
     const int exact = task->linear.A || task->given.n_paths;
@@ -230,7 +237,7 @@ static hb_status choose(const hb_sampling_settings *settings, particles *p)
     if (task->given.n_paths >= FEW_PATHS)
         p->skipped = HB_PILOT_BATCHES * hb_pilot_batch(task, p->rules.n_times);
     HB_TRY(hb_pilot_compete(task, &p->rules, p->step, p->kernels, p->winner, p->unseen));
-    for (size_t k = 0; k < task->n * (1 + task->dim); k++) p->left[k] = p->verdict.doubt;
+    for (size_t k = 0; k < task->n * (1 + task->dim); k++) p->left[k] = p->verdict.flag;
     if (!exact) HB_TRY(hb_pilot_step(task, &p->rules, p->kernels, &p->step, &p->bias, p->left));
     for (size_t i = 0; i < task->n; i++) /* particle_start.c */
         for (size_t k = 0; k < 1 + task->dim && p->kernels[i].from_start; k++)
@@ -242,7 +249,7 @@ static hb_status choose(const hb_sampling_settings *settings, particles *p)
     return HB_OK;
 }
 
-static hb_status make_swarm(const hb_sampling_settings *settings, particles *p)
+static hb_status make_ensemble(const hb_sampling_settings *settings, particles *p)
 {
     hb_particle_task *task = &p->task;
     const size_t d = task->dim;
@@ -270,8 +277,9 @@ static hb_status make_swarm(const hb_sampling_settings *settings, particles *p)
                                .linear = task->linear};
     int with_drift = 0;
     for (size_t i = 0; i < task->n; i++) with_drift |= p->kernels[i].corrected;
-    HB_TRY(hb_swarm_create(task->context, &plan, task->given.n_paths ? &task->given : NULL, p->part,
-                           p->batch_size, 0, with_drift, &p->swarm));
+    HB_TRY(hb_particle_ensemble_create(task->context, &plan,
+                                       task->given.n_paths ? &task->given : NULL, p->part,
+                                       p->batch_size, 0, with_drift, &p->ensemble));
     for (size_t i = 0; i < task->n; i++) {
         p->log_scale[i] = p->kernels[i].log_scale;
         p->untimely[i] = p->kernels[i].untimely != 0;
@@ -279,85 +287,76 @@ static hb_status make_swarm(const hb_sampling_settings *settings, particles *p)
     return HB_OK;
 }
 
-/* Points whose rule has this lag and lift. */
-static size_t count_points(const particles *p, const hb_particle_rule *rule)
+static int is_same_rule(const hb_particle_rule *a, const hb_particle_rule *b)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < p->task.n; i++) {
-        const hb_particle_rule *own = p->rules.rule + p->winner[i];
-        count +=
-            own->lag == rule->lag && own->lift == rule->lift && own->from_start == rule->from_start;
-    }
-    return count;
+    return a->lag == b->lag && a->lift == b->lift && a->from_start == b->from_start;
 }
 
-/* "fixed lag tau (3 points), fixed lag 0.25 tau (12 points), ...". The rules of one lag are neighbours. */
-static size_t note_winners(const particles *p, char *out, size_t size)
+/* "fixed lag tau (3 points), fixed lag 0.25 tau (12 points)". Rules of one lag are neighbours. */
+static void note_winners(const particles *p, char *note, size_t limit)
 {
-    size_t used = 0;
-    for (int r = 0; r < p->rules.n && used < size; r++) {
+    for (int r = 0; r < p->rules.n; r++) {
         const hb_particle_rule *rule = p->rules.rule + r;
-        const size_t count = count_points(p, rule);
-        if (count == 0 || (r > 0 && rule[-1].lag == rule->lag && rule[-1].lift == rule->lift &&
-                           rule[-1].from_start == rule->from_start))
-            continue;
-        used += (size_t)snprintf(out + used, size - used, "%s", used ? ", " : "");
-        if (used < size && rule->lift)
-            used += (size_t)snprintf(out + used, size - used, "heat ball of radius %.4g, lift %d",
-                                     sqrt(4 * M_PI * rule->lag), rule->lift);
-        else if (used < size)
-            used += (size_t)snprintf(out + used, size - used, "fixed lag %.3g tau%s",
-                                     rule->lag / p->task.tau,
-                                     rule->from_start ? " from the initial density" : "");
-        if (used < size)
-            used += (size_t)snprintf(out + used, size - used, " (%zu point%s)", count,
-                                     count == 1 ? "" : "s");
+        size_t count = 0;
+        for (size_t i = 0; i < p->task.n; i++)
+            count += is_same_rule(p->rules.rule + p->winner[i], rule);
+        if (count == 0 || (r > 0 && is_same_rule(rule - 1, rule))) continue;
+        hb_note_append(note, limit, "%s", note[0] ? ", " : "");
+        if (rule->lift)
+            hb_note_append(note, limit, "heat ball of radius %.4g, lift %d",
+                           sqrt(4 * M_PI * rule->lag), rule->lift);
+        else
+            hb_note_append(note, limit, "fixed lag %.3g tau%s", rule->lag / p->task.tau,
+                           rule->from_start ? " from the initial density" : "");
+        hb_note_append(note, limit, " (%zu point%s)", count, count == 1 ? "" : "s");
     }
-    return used < size ? used : size - 1;
 }
 
-static void note_paths(const particles *p, char *out, size_t size)
+static void note_paths(const particles *p, char *note, size_t limit)
 {
     const size_t round = BATCHES * p->batch_size, n = p->task.given.n_paths;
-    const int length =
-        snprintf(out, size,
-                 "; trajectories of the user: %zu, of which %zu chose the lag and up to "
-                 "%zu count; they fit the model with p = %.2g (noise) and %.2g (drift)",
-                 n, (size_t)p->skipped, (n - (size_t)p->skipped) / round * round,
-                 p->verdict.p_noise, p->verdict.p_drift);
-    if (p->verdict.doubt > 0 && length > 0 && (size_t)length < size)
-        snprintf(out + length, size - (size_t)length,
-                 "; what differs, %.2g of the density, is in its error", p->verdict.doubt);
+    hb_note_append(note, limit,
+                   "; trajectories of the user: %zu, of which %zu chose the lag and up to "
+                   "%zu count; they fit the model with p = %.2g (noise) and %.2g (drift)",
+                   n, (size_t)p->skipped, (n - (size_t)p->skipped) / round * round,
+                   p->verdict.p_noise, p->verdict.p_drift);
+    if (p->verdict.flag > 0)
+        hb_note_append(note, limit, "; what differs, %.2g of the density, is in its error",
+                       p->verdict.flag);
 }
 
-static void write_note(const particles *p, char *out, size_t size)
+static void particles_write_note(const particles *p, hb_estimator *out)
 {
-    size_t used = note_winners(p, out, size - 240);
+    char *note = out->note;
+    const size_t limit = sizeof out->note;
     size_t untimely = 0;
+    note_winners(p, note, limit - 240);
     for (size_t i = 0; i < p->task.n; i++) untimely += p->untimely[i];
     if (untimely > 0)
-        used += (size_t)snprintf(out + used, size - used,
-                                 "; for %zu point%s the times are too few for the integral over "
-                                 "the lag, so no error is given",
-                                 untimely, untimely == 1 ? "" : "s");
+        hb_note_append(
+            note, limit,
+            "; for %zu point%s the times are too few for the integral over the lag, so no "
+            "error is given",
+            untimely, untimely == 1 ? "" : "s");
     if (p->task.given.n_paths)
-        note_paths(p, out + used, size - used);
+        note_paths(p, note, limit);
     else if (p->task.linear.A)
-        used += (size_t)snprintf(out + used, size - used, "; linear drift, exact transitions");
+        hb_note_append(note, limit, "; linear drift, exact transitions");
     else
-        used += (size_t)snprintf(
-            out + used, size - used,
+        hb_note_append(
+            note, limit,
             "; Heun steps of %.2g in tau, bias estimated at %.2g standard errors of %.0f "
             "trajectories",
             p->step, p->bias, p->task.samples);
     if (isinf(p->left[0]))
-        snprintf(out + used, size - used,
-                 "; the drift changes within less than a step, so no error is given: try the grid");
+        hb_note_append(
+            note, limit,
+            "; the drift changes within less than a step, so no error is given: try the grid");
 }
 
-static hb_status create(hb_context *context, const hb_problem *problem, double tau,
-                        const hb_sampling_settings *settings, size_t n, const double *points,
-                        particles *p)
+static hb_status particles_create(hb_context *context, const hb_problem *problem, double tau,
+                                  const hb_sampling_settings *settings, size_t n,
+                                  const double *points, particles *p)
 {
     const size_t d = (size_t)hb_problem_dim(problem), threads = (size_t)hb_context_threads(context);
     p->width = hb_kernel_work(d) + 3 * BATCHES * (d + 1) + hb_pilot_start_work(d);
@@ -368,8 +367,8 @@ static hb_status create(hb_context *context, const hb_problem *problem, double t
                         HB_ARRAY(p->work, threads * p->width)));
     memset(p->arrays.memory, 0, p->arrays.size);
     HB_TRY(make_task(context, problem, tau, settings, n, points, p));
-    HB_TRY(choose(settings, p));
-    return make_swarm(settings, p);
+    HB_TRY(particles_choose(settings, p));
+    return make_ensemble(settings, p);
 }
 
 hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, double tau,
@@ -377,13 +376,13 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
                                 const double *points, hb_estimator *out)
 {
     void *memory;
-    HB_TRY(check_settings(context, problem, tau, settings));
+    HB_TRY(particles_check_settings(context, problem, tau, settings));
     HB_TRY(hb_allocate(context, 1, sizeof(particles), &memory));
     particles *p = memset(memory, 0, sizeof *p);
     p->task.context = context;
-    const hb_status status = create(context, problem, tau, settings, n, points, p);
+    const hb_status status = particles_create(context, problem, tau, settings, n, points, p);
     if (status != HB_OK) {
-        destroy(p);
+        particles_destroy(p);
         return status;
     }
     const size_t round = BATCHES * p->batch_size;
@@ -396,14 +395,15 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
                           .known_error = p->known,
                           .lasting_error = p->left,
                           .untimely = p->untimely,
-                          .round = round_of,
-                          .watch = watch_round,
-                          .watch_parts = (double)p->batch_size / (double)watch_batch(p),
-                          .destroy = destroy};
+                          .round = particles_round_of,
+                          .diagnostic = particles_diagnostic_round,
+                          .diagnostic_parts =
+                              (double)p->batch_size / (double)particles_diagnostic_batch(p),
+                          .destroy = particles_destroy};
     if (p->task.given.n_paths) {
         out->rounds = (p->task.given.n_paths - p->skipped) / round;
-        out->watch = NULL;
+        out->diagnostic = NULL;
     }
-    write_note(p, out->note, sizeof out->note);
+    particles_write_note(p, out);
     return HB_OK;
 }

@@ -1,4 +1,4 @@
-/* particle/particle_estimator.h: trajectories, and kernels behind points, as an estimator that adds rounds to tallies. */
+/* particle/particle_estimator.h: trajectories, and kernels behind points, as an estimator. */
 #ifndef HB_PARTICLE_PARTICLE_ESTIMATOR_H
 #define HB_PARTICLE_PARTICLE_ESTIMATOR_H
 
@@ -8,5 +8,9 @@
 hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, double tau,
                                 const hb_sampling_settings *settings, size_t n,
                                 const double *points, hb_estimator *out);
+
+/* Trajectories that the step is chosen for: what is asked for, in powers of 4 from 2^17 on, so that
+ * a run that is resumed with a few more has the same step. */
+double hb_nominal_samples(uint64_t samples);
 
 #endif

@@ -1,25 +1,14 @@
-/* Kernels that turn particles into density and gradient without smoothing bias: what each node of a rule in
- * time needs (docs/particles.md). particle_sums.c evaluates them.
+/* Kernels that turn particles into density and gradient without smoothing bias: the nodes of a rule
+ * in time (docs/particles.md). particle_sums.c evaluates them.
  *
- * Fixed lag, full linear frame. With b = F, A = dF/dx at (x0,tau0), the linear SDE dY = (b + A(Y-x0)) dtau
- * + sqrt(2) dW takes x at lag s to a Gaussian; its density q at x0, as a function of x, is
- *     q = exp(-|eta|^2/2 - tr(A) s)/((2 pi)^(d/2) det L),     eta = L^-1 (x - x0 + K b),   C = L L',
- * with E = e^(-As), K, C of base/linear_algebra.c. Since q solves the backward equation of that SDE,
- *     u(x0,tau0) = E[q(X)] at lag T + int_0^T E[f . grad_x q(X)] ds,   f = F - b - A(x - x0),
- *     f . grad_x q = -(phi . eta) q,   phi = L^-1 f,
- * and for the gradient by x0, with b, A and the frame's centre held,
- *     grad q = (L^-1 E)' eta q,   grad (f . grad_x q) = (L^-1 E)' (phi - (phi . eta) eta) q,
- * whose integrand tends to -u grad div F as s -> 0: the node at 0 of a rule that has one.
- *
- * Heat ball, iso-linear frame, lift m, D = d + m. a = div F/d, y = e^(as) (x - x0 + b k),
+ * Fixed lag. With b = F, A = dF/dx at (x0,tau0), E = e^(-As), K, C = L L' of base/linear_algebra.c:
+ *     q = exp(-|eta|^2/2 - tr(A) s)/((2 pi)^(d/2) det L),     eta = L^-1 (x - x0 + K b),
+ *   u(x0,tau0) = E[q(X)] at lag T - int_0^T E[(phi . eta) q(X)] ds, phi = L^-1 (F - b - A(x - x0)),
+ *     grad q = (L^-1 E)' eta q,   grad ((phi . eta) q) = -(L^-1 E)' (phi - (phi . eta) eta) q.
+ * Heat ball, m auxiliary dimensions, D = d + m, a = div F/d, y = e^(as) (x - x0 + b k),
  * k = (1 - e^(-as))/a, th = (e^(2as) - 1)/(2a), f = F - b - a(x - x0), Q = R^2 - |y|^2:
  *     kernel      c (|y|^2 Q^(m/2)/m + Q^(m/2+1)/(m+2)),      c = r^-D S_m/(4 th^2)
  *     correction  -e^(-as) (f.y)/(2 th) G,     G = Phi_d P(m/2, Q/(4 th)) - r^-D S_m Q^(m/2)/m
- * with the weight e^(2as) ds = dth; the gradient is that by -y, and grad G = -y/(2 th) Phi_d P. The limit
- * of its correction, -u grad div F - (A - aI)' grad u, holds the gradient itself: a small linear system.
- *
- * Rounding: an error d of places moves eta by L^-1 d, one of eps in the entries of C by at most eps |L^-1| |C| |L^-1|' eta/2. After
- * a short time the first counts, after a long one the second, where rates differ.
  * Must reproduce: F = 0, d = 1, lag T: q at x = x0 is (4 pi T)^(-1/2). */
 #include "particle/particle_kernel.h"
 #include "base/context.h"
@@ -42,7 +31,8 @@ void hb_kernel_destroy(hb_context *context, hb_particle_kernel *kernel)
     *kernel = (hb_particle_kernel){0};
 }
 
-/* ---- frames -------------------------------------------------------------------------------------- */
+/* ---- frames
+ * -------------------------------------------------------------------------------------- */
 
 /* One block: the nodes, then the anchor's and the nodes' arrays. */
 static hb_status allocate_kernel(hb_context *context, size_t d, int n, hb_particle_kernel *out)
@@ -70,7 +60,7 @@ static hb_status allocate_kernel(hb_context *context, size_t d, int n, hb_partic
     return HB_OK;
 }
 
-/* Of a lower triangle L in place: ln det and the inverse, zeros above; 0 when C was not positive. */
+/* ln det of the factor L of C, and its inverse in place, zeros above; 0: C is not positive. */
 static int invert_factor(size_t d, double *C, double *log_det)
 {
     if (LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', (int)d, C, (int)d) != 0) return 0;
@@ -83,7 +73,7 @@ static int invert_factor(size_t d, double *C, double *log_det)
 }
 
 /* The largest sum of a row of |W| |C| |W|', W a lower triangle. work: 2 d doubles. */
-static double condition(size_t d, const double *W, const double *C, double *work)
+static double kernel_condition(size_t d, const double *W, const double *C, double *work)
 {
     double *sums = work, *images = work + d, most = 0; // |W|' 1, |C| |W|' 1
     for (size_t j = 0; j < d; j++) {
@@ -120,7 +110,7 @@ static int linear_node(hb_context *context, const hb_particle_anchor *anchor, do
     }
     memcpy(K, node->whiten, d * d * sizeof *K);
     if (!invert_factor(d, node->whiten, &log_det)) return 0;
-    node->rounding = 8 * DBL_EPSILON * condition(d, node->whiten, K, K + d * d);
+    node->rounding = 8 * DBL_EPSILON * kernel_condition(d, node->whiten, K, K + d * d);
     memset(node->lower, 0, d * d * sizeof *node->lower);
     for (size_t i = 0; i < d; i++)
         for (size_t k = 0; k <= i; k++)
@@ -137,11 +127,11 @@ double hb_lag_rounding(hb_context *context, size_t dim, const double *A, double 
     if (hb_noise_functions(context, dim, A, NULL, lag, E, K, C, E + dim * dim) != HB_OK) return 0;
     memcpy(K, C, dim * dim * sizeof *K);
     if (!hb_all_finite(dim * dim, C) || !invert_factor(dim, C, &log_det)) return INFINITY;
-    return 8 * DBL_EPSILON * condition(dim, C, K, E);
+    return 8 * DBL_EPSILON * kernel_condition(dim, C, K, E);
 }
 
 /* (e^(c s) - 1)/c */
-static double stretched(double c, double s)
+static double kernel_stretched(double c, double s)
 {
     return c == 0 ? s : expm1(c * s) / c;
 }
@@ -151,9 +141,9 @@ static int ball_node(const hb_particle_anchor *anchor, double a, double s, doubl
                      hb_particle_node *node)
 {
     const size_t d = anchor->dim;
-    const double D = (double)d + lift, k = stretched(-a, s);
+    const double D = (double)d + lift, k = kernel_stretched(-a, s);
     node->growth = exp(a * s);
-    node->th = stretched(2 * a, s);
+    node->th = kernel_stretched(2 * a, s);
     node->span = span;
     node->R2 = 2 * D * node->th * log(span / node->th);
     for (size_t i = 0; i < d; i++) {
@@ -186,7 +176,7 @@ static int make_nodes(hb_context *context, const hb_particle_rule *rule, double 
     const size_t d = out->anchor.dim;
     double a = 0;
     for (size_t i = 0; i < d; i++) a += out->anchor.A[i * d + i] / (double)d;
-    const double span = stretched(2 * a, rule->lag);
+    const double span = kernel_stretched(2 * a, rule->lag);
     for (int j = 0; j < out->n; j++) {
         hb_particle_node *node = out->nodes + j;
         node->lag = rule->s[j];
@@ -228,8 +218,8 @@ hb_status hb_kernel_create(hb_context *context, const hb_problem *problem, doubl
     return status;
 }
 
-/* |eta| where the kernel counts most is known from log_scale. A kernel that is averaged over the initial density is narrower
- * than that, which then says what an error of the place does: nothing to speak of. */
+/* |eta| where the kernel counts most is known from log_scale. A kernel that is averaged over u0 is
+ * narrower than that: an error of its centre does nothing to speak of. */
 void hb_kernel_rounding(const hb_particle_kernel *kernel, double *error)
 {
     const size_t d = kernel->anchor.dim;

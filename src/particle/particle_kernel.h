@@ -42,9 +42,9 @@ enum { HB_KERNEL_UNITS = 128 }; /* most batches in one call */
 /* Doubles of work per call. */
 size_t hb_kernel_work(size_t dim);
 
-/* Frames for the nodes of a rule; snapshots[rule->n] name their lists, and live as long as the kernel. *fits = 0 when a matrix leaves
- * the range of double or a lift is too high: such a kernel cannot be used, and is empty. work: at least
- * hb_kernel_work doubles. */
+/* Frames for the nodes of a rule; snapshots[rule->n] name their lists, and live as long as the
+ * kernel. *fits = 0 when a matrix leaves the range of double or a lift is too high: such a kernel
+ * cannot be used, and is empty. work: at least hb_kernel_work doubles. */
 hb_status hb_kernel_create(hb_context *context, const hb_problem *problem, double tau, size_t dim,
                            const double *x0, const hb_particle_rule *rule, int corrected,
                            const size_t *snapshots, double *work, hb_particle_kernel *out,
@@ -55,8 +55,8 @@ void hb_kernel_destroy(hb_context *context, hb_particle_kernel *kernel);
  * contribution, and log_scale, the logarithm of that contribution. */
 void hb_kernel_tune(hb_particle_kernel *kernel, const hb_cell_list *lists, double *work);
 
-/* The rounding of a node with the Jacobian A[d][d] at this lag, relative; infinite where it does not fit,
- * 0 after a stop. work: hb_kernel_work. */
+/* The rounding of a node with the Jacobian A[d][d] at this lag, relative; infinite where it does
+ * not fit, 0 after a stop. work: hb_kernel_work. */
 double hb_lag_rounding(hb_context *context, size_t dim, const double *A, double lag, double *work);
 /* Adds what rounding may leave in ln u and in the score to error[1 + d], of a tuned kernel. */
 void hb_kernel_rounding(const hb_particle_kernel *kernel, double *error);
@@ -70,16 +70,16 @@ typedef struct hb_kernel_means {
     double *a, *b;
 } hb_kernel_means;
 
-/* What the initial density near the point gives: a[units], b[units][d] of the main node of a kernel with
- * from_start, by `draws` (even) draws of each unit first .. first+units-1. work: 4 draws (d + 1) doubles. */
+/* What u0 near the point gives: the main node of a kernel with from_start, by `draws` (even) draws
+ * of each unit first .. first+units-1. work: 4 draws (d + 1) doubles. */
 hb_status hb_kernel_start(hb_context *context, const hb_problem *problem,
                           const hb_particle_kernel *kernel, uint64_t seed, uint64_t stream,
                           uint64_t first, size_t units, size_t draws, const hb_kernel_means *out,
                           double *work);
 
-/* Means of the kernel and of its gradient over the particles of each batch, divided by e^log_scale, by the
- * rule, means[0], and by the coarser one, means[1], which may be NULL pointers: then it is left out. start: of
- * hb_kernel_start, NULL for kernels that are not from_start. Returns how many particles were looked at. */
+/* Means of the kernel and its gradient over the particles of each batch, over e^log_scale, by the
+ * rule, means[0], and the coarser one, means[1] (NULL: left out). start: of hb_kernel_start, or
+ * NULL. Returns how many particles were looked at. */
 double hb_kernel_sum(const hb_particle_kernel *kernel, const hb_cell_list *lists, size_t units,
                      size_t batch_size, const hb_kernel_means means[2],
                      const hb_kernel_means *start, double *work);

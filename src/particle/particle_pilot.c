@@ -1,28 +1,25 @@
-/* The pilot: kernels compete for each point, and the step of Heun's scheme is found (docs/particles.md).
+/* The pilot run: kernels compete for each point, and the step of Heun's scheme is found
+ * (docs/particles.md).
  *
- * On draws that the estimate does not use, each rule gives at each point the relative error e of the
- * density and the errors e_k of the score. The rule with the least
- *     (e^2 + sum_k e_k^2/R) cost,   R = sum_k 1/Var(X_k),  cost = steps/points + particles looked at
- * wins; R is the mean square of a Gaussian's score, and cost is per trajectory. e and e_k are what the
- * estimate will have: chance falls with the number of its trajectories, the difference between a rule in time
- * and its coarser partner (tally_bias.c) does not. A rule whose error is in doubt loses against one whose is
- * not; and a rule needs 3 + |A| T nodes on the lag T. The estimate looks at both rules in time again, on all
- * its trajectories, and claims what they differ by.
- *
- * The step: trajectories with steps h and 2h and the same noise give, with weak order 2, the bias of h as a
- * third of the difference D. h is halved until (|D| + its error)/3 is below TOLERATED standard errors of
- * the estimate, in root mean square over density and score at up to MOST_CHECKED points, and below 3 of those
- * at each, or MOST_STEPS is reached. What is left is a part of the claimed errors: with D/(2^p - 1) in place of
- * D/3 where the drift kinks (p = 3/2) or jumps (p = 1/2). */
+ * On draws that the estimate does not use, each rule gives at each point the relative error e of
+ * the density and the errors e_k of the score. The rule with the least
+ *     (e^2 + sum_k e_k^2/R) cost, R = sum_k 1/Var(X_k), cost = steps/points + particles looked at
+ * wins; chance falls with the trajectories of the estimate, the difference between a rule in time
+ * and its coarser partner (spread.c) does not. A flagged rule loses; a rule needs 3 + |A| T nodes
+ * on the lag T. Trajectories with steps h and 2h and the same noise give the bias of h as a third
+ * of the difference D. h is halved until (|D| + its error)/3 is below TOLERATED standard errors of
+ * the estimate in root mean square, and below 3 of those at each point, or MOST_STEPS is reached;
+ * what is left is a part of the reported errors, with D/(2^p - 1) where the drift kinks (p = 3/2)
+ * or jumps (p = 1/2).
+ * Must reproduce: a linear drift, whose steps are exact, needs no step. */
 #include "particle/particle_pilot.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
-#include "particle/particle_unseen.h"
-#include "path/step_reach.h"
+#include "path/trajectories.h"
 #include "problem/time_cuts.h"
 #include "random/streams.h"
-#include "sampling/tally.h"
+#include "sampling/accumulator.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,8 +32,8 @@ static const double TOLERATED = 0.2;
 static const double SIGNIFICANT = 2.5, MOST_RULE_ERROR = 0.05;
 static const double HOPELESS = 16; /* times more steps than MOST_STEPS */
 static const double UNSEEN =
-    0.05; /* bias of the step that is claimed where the pilot saw nothing */
-static const double DOUBTED = 1e12; /* factor on the merit of a rule whose error is in doubt */
+    0.05; /* bias of the step that is reported where the pilot saw nothing */
+static const double FLAGGED = 1e12; /* factor on the merit of a rule whose error is flagged */
 
 /* 16, less when there are many points, whose kernels take most of the time, or memory is short. */
 size_t hb_pilot_batch(const hb_particle_task *task, size_t n_times)
@@ -44,8 +41,9 @@ size_t hb_pilot_batch(const hb_particle_task *task, size_t n_times)
     size_t batch = PILOT_DOUBLES / (HB_PILOT_BATCHES * n_times * task->dim);
     if (batch > 2048 / task->n) batch = 2048 / task->n;
     batch = batch < 4 ? 4 : batch > 16 ? 16 : batch;
-    const size_t share = task->given.n_paths / 8 / HB_PILOT_BATCHES; // of the user's trajectories
-    if (task->given.n_paths > 0 && batch > share) batch = share > 1 ? share : 1;
+    const size_t fraction =
+        task->given.n_paths / 8 / HB_PILOT_BATCHES; // of the user's trajectories
+    if (task->given.n_paths > 0 && batch > fraction) batch = fraction > 1 ? fraction : 1;
     return batch;
 }
 
@@ -65,12 +63,13 @@ hb_status hb_pilot_start(const hb_particle_task *task, hb_context *alone, size_t
                            units, START_DRAWS, out, work);
 }
 
-/* ---- the competition ----------------------------------------------------------------------------- */
+/* ---- the competition
+ * ----------------------------------------------------------------------------- */
 
 typedef struct contest {
     const hb_particle_task *task;
     const hb_particle_rules *rules;
-    hb_swarm *swarm;
+    hb_particle_ensemble *ensemble;
     double steps, score_scale; /* R */
     size_t width;              /* doubles of work of a thread */
     double *work;              // (threads, width)
@@ -84,7 +83,7 @@ typedef struct entry {
     hb_particle_kernel kernel;
     int fits, unresolved;
     double merit, seen;
-    hb_tally_answer answer;
+    hb_answer answer;
     hb_kernel_means means[2]; // of the rule and of the coarser one
 } entry;
 
@@ -105,28 +104,29 @@ static double inverse_variances(const hb_cell_list *list)
 }
 
 /* The standard error that the estimate will have, from one of the pilot's. */
-static double expected_error(const hb_particle_task *task, const hb_swarm *swarm, double pilot)
+static double contest_expected_error(const hb_particle_task *task,
+                                     const hb_particle_ensemble *ensemble, double pilot)
 {
-    return pilot * sqrt((double)(swarm->filled * swarm->batch_size) / task->samples);
+    return pilot * sqrt((double)(ensemble->filled * ensemble->batch_size) / task->samples);
 }
 
 /* Twice the differences between the rules, where roots in s are slow to converge. */
-static double caution(size_t dim, int lift)
+static double contest_caution(size_t dim, int lift)
 {
     return lift || dim > HB_ROOT_DIM ? 2 : 1;
 }
 
-void hb_pilot_differ(size_t d, int lift, size_t units, hb_kernel_means means[2], double *tally)
+void hb_pilot_differ(size_t d, int lift, size_t units, hb_kernel_means means[2], double *sums)
 {
-    const double factor = caution(d, lift);
+    const double factor = contest_caution(d, lift);
     for (size_t k = 0; k < units; k++) means[1].a[k] = factor * (means[0].a[k] - means[1].a[k]);
     for (size_t k = 0; k < units * d; k++) means[1].b[k] = factor * (means[0].b[k] - means[1].b[k]);
-    hb_tally_differ((int)d, tally, units, means[1].a, means[1].b);
+    hb_accumulator_differ((int)d, sums, units, means[1].a, means[1].b);
 }
 
 /* Mean of p - q and its error, n of each, strides apart; q = NULL: of p. */
-static void difference(size_t n, size_t stride, const double *p, const double *q, double *mean,
-                       double *error)
+static void contest_difference(size_t n, size_t stride, const double *p, const double *q,
+                               double *mean, double *error)
 {
     double squares = 0;
     *mean = 0;
@@ -142,15 +142,15 @@ static void difference(size_t n, size_t stride, const double *p, const double *q
 static double beyond_chance(size_t n, size_t stride, const double *values)
 {
     double mean, error;
-    difference(n, stride, values, NULL, &mean, &error);
+    contest_difference(n, stride, values, NULL, &mean, &error);
     return fmax(mean * mean - pow(SIGNIFICANT * error, 2), 0);
 }
 
-/* Of the density, relative, and of the score (in units of its size), squared and added: what the differences
- * between the two rules show. means[1] holds them, and is spoiled. */
+/* Of the density, relative, and of the score (in units of its size), squared and added: what the
+ * differences between the two rules show. means[1] holds them, and is spoiled. */
 static double rule_error(const contest *c, entry *e, double density, const double *score)
 {
-    const size_t d = c->task->dim, units = c->swarm->filled;
+    const size_t d = c->task->dim, units = c->ensemble->filled;
     const hb_kernel_means *gap = e->means + 1;
     double squares = beyond_chance(units, 1, gap->a), slopes = 0;
     for (size_t k = 0; k < d; k++) {
@@ -161,30 +161,30 @@ static double rule_error(const contest *c, entry *e, double density, const doubl
 }
 
 /* Errors that the estimate will have: those of chance shrink, those of the rule in time do not. */
-static void judge(const contest *c, entry *e, double *tally, double *score)
+static void contest_judge(const contest *c, entry *e, double *sums, double *score)
 {
     const int dim = (int)c->task->dim;
-    const size_t d = c->task->dim, units = c->swarm->filled;
+    const size_t d = c->task->dim, units = c->ensemble->filled;
     double errors = 0, density = 0, rule = 0;
-    hb_tally_clear(dim, tally);
-    hb_tally_add(dim, tally, units, e->means[0].a, e->means[0].b);
-    hb_tally_answer_of(dim, tally, e->kernel.log_scale, &e->answer, score, score + d);
+    hb_accumulator_clear(dim, sums);
+    hb_accumulator_add(dim, sums, units, e->means[0].a, e->means[0].b);
+    hb_accumulator_answer(dim, sums, e->kernel.log_scale, &e->answer, score, score + d);
     for (size_t i = 0; i < units; i++) density += e->means[0].a[i] / (double)units;
     if (e->kernel.corrected) {
-        hb_pilot_differ(d, e->kernel.lift, units, e->means, tally);
+        hb_pilot_differ(d, e->kernel.lift, units, e->means, sums);
         rule = rule_error(c, e, density, score);
     }
     if (e->kernel.from_start)
         rule = pow(e->kernel.rest, 2) * (2 * c->task->tau + (double)d / c->score_scale);
     const double cost =
-        2 * c->steps / (double)c->task->n + e->seen / (double)(units * c->swarm->batch_size);
+        2 * c->steps / (double)c->task->n + e->seen / (double)(units * c->ensemble->batch_size);
     for (size_t k = 0; k < d; k++) errors += score[d + k] * score[d + k];
-    const int fine = e->answer.score_doubt == HB_TALLY_FINE;
+    const int fine = e->answer.score_flag == HB_FLAG_NONE;
     const double chance =
         e->answer.relative * e->answer.relative + (fine ? errors / c->score_scale : 0);
     e->unresolved = rule > MOST_RULE_ERROR * MOST_RULE_ERROR;
-    e->merit = (chance + rule / pow(expected_error(c->task, c->swarm, 1), 2)) * cost *
-               (fine ? 1 : DOUBTED);
+    e->merit = (chance + rule / pow(contest_expected_error(c->task, c->ensemble, 1), 2)) * cost *
+               (fine ? 1 : FLAGGED);
     if (!(e->merit < 1e250)) e->merit = 1e250;
 }
 
@@ -202,14 +202,14 @@ static int nodes_of_correction(const hb_particle_rule *rule)
     return count;
 }
 
-/* A rule that has too few nodes is not trusted, nor one from which the coarser one differs by much. */
-static void look_at_nodes(const contest *c, const hb_particle_rule *rule, entry *e)
+/* Neither a rule with too few nodes is trusted, nor one that differs much from the coarser one. */
+static void contest_look_at_nodes(const contest *c, const hb_particle_rule *rule, entry *e)
 {
     if (!e->kernel.corrected) return;
     if (nodes_of_correction(rule) >= nodes_needed(c, &e->kernel, rule->lag) && !e->unresolved)
         return;
     e->kernel.untimely = 1;
-    e->merit *= DOUBTED;
+    e->merit *= FLAGGED;
 }
 
 /* Values are divided by the initial density at the kernel's centre; no particle may be near. */
@@ -226,47 +226,47 @@ static hb_status scale_by_start(const hb_particle_task *task, hb_context *alone,
                          &kernel->rest);
 }
 
-static hb_status enter(const contest *c, hb_context *alone, size_t point, int r, double *work,
-                       entry *e)
+static hb_status contest_enter(const contest *c, hb_context *alone, size_t point, int r,
+                               double *work, entry *e)
 {
     const hb_particle_task *task = c->task;
     const hb_particle_rule *rule = c->rules->rule + r;
     const size_t d = task->dim;
-    double *tally = work + hb_kernel_work(d), *score = tally + hb_tally_size((int)d);
+    double *sums = work + hb_kernel_work(d), *score = sums + hb_accumulator_size((int)d);
     HB_TRY(hb_kernel_create(alone, task->problem, task->tau, d, task->points + point * d, rule,
                             rule->lift > 0 || (!task->linear.A && !rule->from_start),
                             c->rules->snapshot[r], work, &e->kernel, &e->fits));
     e->merit = INFINITY;
     if (!e->fits) return HB_OK;
-    hb_kernel_tune(&e->kernel, c->swarm->lists[0], work);
+    hb_kernel_tune(&e->kernel, c->ensemble->lists[0], work);
     HB_TRY(hb_progress(alone, "pilot", 0, 1));
     const hb_kernel_means *start;
     double *scratch_of_start = work + c->width - (2 + 1) * HB_PILOT_BATCHES * (d + 1);
     const hb_kernel_means own = {scratch_of_start, scratch_of_start + HB_PILOT_BATCHES};
     if (rule->from_start) HB_TRY(scale_by_start(task, alone, &e->kernel, work));
-    HB_TRY(hb_pilot_start(task, alone, point, &e->kernel, task->seed, 0, c->swarm->filled, &own,
+    HB_TRY(hb_pilot_start(task, alone, point, &e->kernel, task->seed, 0, c->ensemble->filled, &own,
                           &start, scratch_of_start - hb_pilot_start_work(d)));
-    e->seen = hb_kernel_sum(&e->kernel, c->swarm->lists[0], c->swarm->filled, c->swarm->batch_size,
-                            e->means, start, work);
-    judge(c, e, tally, score);
-    look_at_nodes(c, rule, e);
+    e->seen = hb_kernel_sum(&e->kernel, c->ensemble->lists[0], c->ensemble->filled,
+                            c->ensemble->batch_size, e->means, start, work);
+    contest_judge(c, e, sums, score);
+    contest_look_at_nodes(c, rule, e);
     return hb_progress(alone, "pilot", 0, 1);
 }
 
 /* The progress of the calling thread's own context: one point of 1000 dimensions takes seconds. */
-static int pass_on(void *user, const char *what, double done, double total)
+static int contest_pass_on(void *user, const char *what, double done, double total)
 {
     (void)what, (void)done, (void)total;
     return hb_progress(user, "pilot", 0, 1) != HB_OK;
 }
 
-/* What a node that is not seen would add to the spread that the estimate will have; score: with its error. */
+/* What an unseen node would add to the spread of the estimate; score: with its error. */
 static hb_status find_unseen(const contest *c, hb_context *alone, size_t point, const entry *e,
                              const double *score, double *work)
 {
     const size_t d = c->task->dim;
     double *out = c->unseen + point * (1 + d);
-    const double pilot = (double)(c->swarm->filled * c->swarm->batch_size);
+    const double pilot = (double)(c->ensemble->filled * c->ensemble->batch_size);
     const double fall = sqrt(pilot / c->task->asked);
     HB_TRY(hb_unseen_errors(c->task, alone, &e->kernel, e->answer.log_density, score,
                             c->task->asked, out, work));
@@ -284,20 +284,21 @@ static hb_status contest_point(void *user, size_t point, int thread)
     double *work = c->work + (size_t)thread * (c->width + 2 * d + hb_unseen_work(d));
     double *values = work + c->width - 2 * units * (d + 1);
     double *score = work + c->width, *rest = score + 2 * d;
-    hb_context *alone = c->swarm->alone + thread;
+    hb_context *alone = c->ensemble->alone + thread;
     const hb_kernel_means means[2] = {{values, values + units},
                                       {values + units * (d + 1), values + units * (d + 2)}};
     entry best = {.merit = INFINITY}, e = {.means = {means[0], means[1]}};
     hb_status status = HB_OK;
     c->winner[point] = -1;
     for (int r = 0; r < c->rules->n && status == HB_OK; r++) {
-        status = enter(c, alone, point, r, work, &e);
+        status = contest_enter(c, alone, point, r, work, &e);
         if (status != HB_OK || !e.fits) continue;
         if (e.merit < best.merit) {
             hb_kernel_destroy(alone, &best.kernel);
             best = e;
             c->winner[point] = r;
-            memcpy(score, work + hb_kernel_work(d) + hb_tally_size((int)d), 2 * d * sizeof *score);
+            memcpy(score, work + hb_kernel_work(d) + hb_accumulator_size((int)d),
+                   2 * d * sizeof *score);
         } else {
             hb_kernel_destroy(alone, &e.kernel);
         }
@@ -318,14 +319,14 @@ static hb_status run_contest(contest *c)
     const size_t d = task->dim, units = HB_PILOT_BATCHES;
     const size_t threads = (size_t)hb_context_threads(task->context);
     void *memory;
-    c->width = hb_kernel_work(d) + hb_tally_size((int)d) + 2 * d + hb_pilot_start_work(d) +
+    c->width = hb_kernel_work(d) + hb_accumulator_size((int)d) + 2 * d + hb_pilot_start_work(d) +
                3 * units * (d + 1);
     HB_TRY(hb_allocate(task->context, threads * (c->width + 2 * d + hb_unseen_work(d)),
                        sizeof(double), &memory));
     c->work = memory;
-    c->score_scale = inverse_variances(c->swarm->lists[0] + c->rules->n_times - 1);
-    hb_context_settings *first = &c->swarm->alone[0].settings;
-    first->progress = pass_on;
+    c->score_scale = inverse_variances(c->ensemble->lists[0] + c->rules->n_times - 1);
+    hb_context_settings *first = &c->ensemble->alone[0].settings;
+    first->progress = contest_pass_on;
     first->progress_user = task->context;
     const hb_status status = hb_parallel_for(task->context, "pilot", task->n, contest_point, c);
     first->progress = NULL;
@@ -333,8 +334,8 @@ static hb_status run_contest(contest *c)
     return hb_context_settle(task->context, status); /* a rank may have been late */
 }
 
-static hb_status pilot_swarm(const hb_particle_task *task, const hb_particle_rules *rules,
-                             double step, int twins, hb_swarm *out)
+static hb_status pilot_ensemble(const hb_particle_task *task, const hb_particle_rules *rules,
+                                double step, int twins, hb_particle_ensemble *out)
 {
     const hb_path_plan plan = {.problem = task->problem,
                                .seed = task->seed,
@@ -345,10 +346,11 @@ static hb_status pilot_swarm(const hb_particle_task *task, const hb_particle_rul
                                .linear = task->linear};
     const size_t batch = hb_pilot_batch(task, rules->n_times);
     const int with_drift = !task->linear.A || rules->rule[0].lift > 0;
-    HB_TRY(hb_swarm_create(task->context, &plan, task->given.n_paths ? &task->given : NULL,
-                           HB_PILOT_BATCHES, batch, twins, with_drift, out));
-    const hb_status status = hb_swarm_fill(out, 0, HB_PILOT_BATCHES);
-    if (status != HB_OK) hb_swarm_destroy(out);
+    HB_TRY(hb_particle_ensemble_create(task->context, &plan,
+                                       task->given.n_paths ? &task->given : NULL, HB_PILOT_BATCHES,
+                                       batch, twins, with_drift, out));
+    const hb_status status = hb_particle_ensemble_fill(out, 0, HB_PILOT_BATCHES);
+    if (status != HB_OK) hb_particle_ensemble_destroy(out);
     return status;
 }
 
@@ -356,25 +358,26 @@ hb_status hb_pilot_compete(const hb_particle_task *task, hb_particle_rules *rule
                            hb_particle_kernel *kernels, int *winner, double *unseen)
 {
     unsigned char used[HB_MOST_RULES] = {0};
-    hb_swarm swarm;
+    hb_particle_ensemble ensemble;
     memset(kernels, 0, task->n * sizeof *kernels);
-    HB_TRY(pilot_swarm(task, rules, step, 0, &swarm));
-    contest c = {.task = task, .rules = rules, .swarm = &swarm, .steps = task->tau / step};
+    HB_TRY(pilot_ensemble(task, rules, step, 0, &ensemble));
+    contest c = {.task = task, .rules = rules, .ensemble = &ensemble, .steps = task->tau / step};
     c.kernels = kernels, c.winner = winner, c.unseen = unseen;
     if (task->given.n_paths || task->linear.A) c.steps = 1;
     const hb_status status = run_contest(&c);
-    hb_swarm_destroy(&swarm);
+    hb_particle_ensemble_destroy(&ensemble);
     HB_TRY(status);
     for (size_t i = 0; i < task->n; i++) used[winner[i]] = 1;
     return hb_pilot_times(task, used, rules);
 }
 
-/* ---- the step ------------------------------------------------------------------------------------ */
+/* ---- the step
+ * ------------------------------------------------------------------------------------ */
 
 typedef struct step_check {
     const hb_particle_task *task;
     const hb_particle_kernel *kernels;
-    hb_swarm *swarm;
+    hb_particle_ensemble *ensemble;
     size_t n, stride; /* points that are checked: 0, stride, ... */
     size_t width;
     double *work;  // (threads, width)
@@ -388,18 +391,18 @@ static double bias_of_step(double difference, double error)
     return (fabs(difference) + error) / 3;
 }
 
-/* The biases of the density, relative, and of the score, into known (1 + d); returns their root mean square
- * over the expected errors. b of both means is spoiled. */
-static double bias_ratio(const step_check *c, const hb_tally_answer *answer, const double *score,
+/* The biases of the density, relative, and of the score, into known (1 + d); returns their root
+ * mean square over the expected errors. b of both means is spoiled. */
+static double bias_ratio(const step_check *c, const hb_answer *answer, const double *score,
                          const double *score_se, const hb_kernel_means *fine,
                          const hb_kernel_means *coarse, double *known)
 {
-    const size_t d = c->task->dim, units = c->swarm->filled;
+    const size_t d = c->task->dim, units = c->ensemble->filled;
     double mean, error, density = 0;
     for (size_t i = 0; i < units; i++) density += fine->a[i] / (double)units;
     if (!(density > 0)) return NAN;
-    difference(units, 1, fine->a, coarse->a, &mean, &error);
-    double expected = expected_error(c->task, c->swarm, answer->relative);
+    contest_difference(units, 1, fine->a, coarse->a, &mean, &error);
+    double expected = contest_expected_error(c->task, c->ensemble, answer->relative);
     if (c->task->density_error > 0) expected = fmin(expected, c->task->density_error);
     known[0] = bias_of_step(mean, error) / density;
     double squares = pow(known[0] / expected, 2);
@@ -409,45 +412,46 @@ static double bias_ratio(const step_check *c, const hb_tally_answer *answer, con
             *p = (*p - score[k] * fine->a[i]) / density;
             *q = (*q - score[k] * coarse->a[i]) / density;
         }
-        difference(units, d, fine->b + k, coarse->b + k, &mean, &error);
+        contest_difference(units, d, fine->b + k, coarse->b + k, &mean, &error);
         known[1 + k] = bias_of_step(mean, error);
-        squares += pow(known[1 + k] / expected_error(c->task, c->swarm, score_se[k]), 2);
+        squares += pow(known[1 + k] / contest_expected_error(c->task, c->ensemble, score_se[k]), 2);
     }
     return sqrt(squares / ((double)d + 1));
 }
 
-static hb_status check_point(void *user, size_t index, int thread)
+static hb_status contest_check_point(void *user, size_t index, int thread)
 {
     step_check *c = user;
-    const size_t d = c->task->dim, units = c->swarm->filled, point = index * c->stride;
+    const size_t d = c->task->dim, units = c->ensemble->filled, point = index * c->stride;
     const hb_particle_kernel *kernel = c->kernels + point;
-    double *work = c->work + (size_t)thread * c->width, *tally = work + hb_kernel_work(d);
-    double *score = tally + hb_tally_size((int)d), *values = score + 2 * d;
+    double *work = c->work + (size_t)thread * c->width, *sums = work + hb_kernel_work(d);
+    double *score = sums + hb_accumulator_size((int)d), *values = score + 2 * d;
     const hb_kernel_means none = {NULL, NULL};
     const hb_kernel_means fine[2] = {{values, values + units}, none};
     values += units * (d + 1);
     const hb_kernel_means coarse[2] = {{values, values + units}, none};
     double *known = c->known + point * (1 + d);
-    hb_tally_answer answer;
+    hb_answer answer;
     values += units * (d + 1);
     const hb_kernel_means own = {values, values + units}, *start;
-    HB_TRY(hb_pilot_start(c->task, c->swarm->alone + thread, point, kernel, c->task->seed, 0, units,
-                          &own, &start, values + units * (d + 1)));
-    hb_kernel_sum(kernel, c->swarm->lists[0], units, c->swarm->batch_size, fine, start, work);
-    hb_kernel_sum(kernel, c->swarm->lists[1], units, c->swarm->batch_size, coarse, start, work);
-    hb_tally_clear((int)d, tally);
-    hb_tally_add((int)d, tally, units, fine[0].a, fine[0].b);
-    hb_tally_answer_of((int)d, tally, kernel->log_scale, &answer, score, score + d);
+    HB_TRY(hb_pilot_start(c->task, c->ensemble->alone + thread, point, kernel, c->task->seed, 0,
+                          units, &own, &start, values + units * (d + 1)));
+    hb_kernel_sum(kernel, c->ensemble->lists[0], units, c->ensemble->batch_size, fine, start, work);
+    hb_kernel_sum(kernel, c->ensemble->lists[1], units, c->ensemble->batch_size, coarse, start,
+                  work);
+    hb_accumulator_clear((int)d, sums);
+    hb_accumulator_add((int)d, sums, units, fine[0].a, fine[0].b);
+    hb_accumulator_answer((int)d, sums, kernel->log_scale, &answer, score, score + d);
     const double ratio = bias_ratio(c, &answer, score, score + d, fine, coarse, known);
-    c->ratio[index] = answer.doubt != HB_TALLY_FINE ? 0 : ratio;
+    c->ratio[index] = answer.flag != HB_FLAG_NONE ? 0 : ratio;
     for (size_t k = 0; k < 1 + d; k++) /* nothing was seen, or too little */
         if (!isfinite(known[k]) || isnan(ratio)) known[k] = UNSEEN;
     return HB_OK;
 }
 
-/* The root mean square over the points, or a third of the largest if that is more: the differences are
- * noisy, and the largest of many is mostly noise. */
-static double overall(size_t n, const double *ratio)
+/* The root mean square over the points, or a third of the largest if that is more: the differences
+ * are noisy, and the largest of many is mostly noise. */
+static double contest_overall(size_t n, const double *ratio)
 {
     double squares = 0, largest = 0;
     for (size_t k = 0; k < n; k++) {
@@ -458,43 +462,42 @@ static double overall(size_t n, const double *ratio)
 }
 
 /* Whether a part of the drift whose place depends on x and t passes the trajectories within a
- * PASSING-th of the time, and
- * moves them: kernels over a lag miss it, whatever the step. */
+ * PASSING-th of the time, and moves them: kernels over a lag miss it, whatever the step. */
 enum { PASSING = 128 };
 static const double MOST_PASSING = 0.5;
 
-static hb_status look_for_passing(const hb_swarm *swarm, double end, double *hidden)
+static hb_status look_for_passing(const hb_particle_ensemble *ensemble, double end, double *hidden)
 {
-    const size_t n_times = swarm->plan.n_times;
-    const double *times = swarm->plan.times;
-    for (size_t k = 0; k <= n_times && hb_problem_cuts(swarm->plan.problem)->moving; k++) {
-        const hb_cell_list *list = swarm->lists[0] + (k < n_times ? k : n_times - 1);
+    const size_t n_times = ensemble->plan.n_times;
+    const double *times = ensemble->plan.times;
+    for (size_t k = 0; k <= n_times && hb_problem_cuts(ensemble->plan.problem)->moving; k++) {
+        const hb_cell_list *list = ensemble->lists[0] + (k < n_times ? k : n_times - 1);
         const hb_interval gap = {k > 0 ? times[k - 1] : 0, k < n_times ? times[k] : end};
         double ratio = 0;
         if (gap.high > gap.low)
-            HB_TRY(hb_step_reach(swarm->context, swarm->plan.problem, gap, end / PASSING, list->n,
-                                 list->n * n_times / LOOKS + 1, list->x, &ratio));
+            HB_TRY(hb_step_reach(ensemble->context, ensemble->plan.problem, gap, end / PASSING,
+                                 list->n, list->n * n_times / LOOKS + 1, list->x, &ratio));
         if (ratio > MOST_PASSING) *hidden = INFINITY;
     }
     return HB_OK;
 }
 
-/* What steps may jump over, at up to LOOKS places of the trajectories; 16 times as many once something was found. */
-static hb_status look_beyond(const hb_swarm *swarm, double step, double *hidden)
+/* What steps may jump over, at up to LOOKS positions; at 16 times as many once one was found. */
+static hb_status look_beyond(const hb_particle_ensemble *ensemble, double step, double *hidden)
 {
-    const size_t n_times = swarm->plan.n_times;
+    const size_t n_times = ensemble->plan.n_times;
     for (size_t looks = LOOKS;; looks *= MORE_LOOKS) {
         *hidden = 0;
         for (size_t k = 0; k < n_times; k++) {
-            const hb_cell_list *list = swarm->lists[0] + k;
+            const hb_cell_list *list = ensemble->lists[0] + k;
             const size_t each = (looks + n_times - 1) / n_times;
             double ratio;
-            const hb_interval now = {swarm->plan.times[k], swarm->plan.times[k]};
-            HB_TRY(hb_step_reach(swarm->context, swarm->plan.problem, now, step, list->n,
+            const hb_interval now = {ensemble->plan.times[k], ensemble->plan.times[k]};
+            HB_TRY(hb_step_reach(ensemble->context, ensemble->plan.problem, now, step, list->n,
                                  list->n / each + 1, list->x, &ratio));
             *hidden = fmax(*hidden, ratio);
         }
-        if (looks > LOOKS || swarm->plan.step >= swarm->plan.times[n_times - 1] / FIRST_STEPS)
+        if (looks > LOOKS || ensemble->plan.step >= ensemble->plan.times[n_times - 1] / FIRST_STEPS)
             return HB_OK;
     }
 }
@@ -505,27 +508,28 @@ static hb_status check_step(const hb_particle_task *task, const hb_particle_rule
                             double *bias, double *known, double *hidden)
 {
     const size_t d = task->dim, threads = (size_t)hb_context_threads(task->context);
-    hb_swarm swarm;
+    hb_particle_ensemble ensemble;
     void *memory;
-    HB_TRY(pilot_swarm(task, rules, step, 1, &swarm));
-    step_check c = {.task = task, .kernels = kernels, .swarm = &swarm, .known = known};
+    HB_TRY(pilot_ensemble(task, rules, step, 1, &ensemble));
+    step_check c = {.task = task, .kernels = kernels, .ensemble = &ensemble, .known = known};
     c.stride = stride;
-    hb_status status = look_beyond(&swarm, step, hidden);
-    if (status == HB_OK) status = look_for_passing(&swarm, task->tau, hidden);
+    hb_status status = look_beyond(&ensemble, step, hidden);
+    if (status == HB_OK) status = look_for_passing(&ensemble, task->tau, hidden);
     c.n = (task->n + c.stride - 1) / c.stride;
-    c.width = hb_kernel_work(d) + hb_tally_size((int)d) + 2 * d + 3 * HB_PILOT_BATCHES * (d + 1) +
-              hb_pilot_start_work(d);
+    c.width = hb_kernel_work(d) + hb_accumulator_size((int)d) + 2 * d +
+              3 * HB_PILOT_BATCHES * (d + 1) + hb_pilot_start_work(d);
     if (status == HB_OK)
         status = hb_allocate(task->context, threads * c.width + c.n, sizeof(double), &memory);
     if (status == HB_OK) {
         c.work = memory;
         c.ratio = c.work + threads * c.width;
-        status = hb_parallel_for(task->context, "step of the trajectories", c.n, check_point, &c);
+        status = hb_parallel_for(task->context, "step of the trajectories", c.n,
+                                 contest_check_point, &c);
         status = hb_context_settle(task->context, status);
-        *bias = overall(c.n, c.ratio);
+        *bias = contest_overall(c.n, c.ratio);
         hb_release(task->context, memory);
     }
-    hb_swarm_destroy(&swarm);
+    hb_particle_ensemble_destroy(&ensemble);
     return status;
 }
 

@@ -1,10 +1,9 @@
-/* particle/particle_pilot.h: choosing, on draws of its own, the kernel of each point and the step of the
- * trajectories. */
+/* particle/particle_pilot.h: the pilot run chooses the kernel of each point and the step. */
 #ifndef HB_PARTICLE_PARTICLE_PILOT_H
 #define HB_PARTICLE_PARTICLE_PILOT_H
 
+#include "particle/particle_ensemble.h"
 #include "particle/particle_kernel.h"
-#include "particle/particle_swarm.h"
 
 #include <heatball/solve.h>
 
@@ -42,8 +41,8 @@ hb_status hb_pilot_rules(const hb_particle_task *task, const hb_sampling_setting
 hb_status hb_pilot_times(const hb_particle_task *task, const unsigned char *used,
                          hb_particle_rules *rules);
 
-/* The kernel of each point, kernels[n], which rule won, winner[n], and what trajectories that are too rare may
- * change, unseen[n][1 + dim]. The times of rules are then those of the winners alone, and kernels look there. */
+/* kernels[n], which rule won, winner[n], and what too rare trajectories may change,
+ * unseen[n][1 + dim]. The times of rules are then those of the winners alone. */
 hb_status hb_pilot_compete(const hb_particle_task *task, hb_particle_rules *rules, double step,
                            hb_particle_kernel *kernels, int *winner, double *unseen);
 
@@ -53,12 +52,11 @@ hb_status hb_pilot_step(const hb_particle_task *task, const hb_particle_rules *r
                         const hb_particle_kernel *kernels, double *step, double *bias,
                         double *known);
 
-/* Puts the differences between the rule, means[0], and the coarser one, means[1], which they replace, into a
- * tally. */
-void hb_pilot_differ(size_t d, int lift, size_t units, hb_kernel_means means[2], double *tally);
+/* Differences between the rule, means[0], and the coarser one, means[1], which they replace. */
+void hb_pilot_differ(size_t d, int lift, size_t units, hb_kernel_means means[2], double *sums);
 
-/* hb_kernel_start for batches first .. first+units-1, if the kernel is from_start; *start: out, or NULL if it is
- * not. work: hb_pilot_start_work doubles. */
+/* hb_kernel_start for batches first .. first+units-1, if the kernel is from_start; *start: out, or
+ * NULL if it is not. work: hb_pilot_start_work doubles. */
 hb_status hb_pilot_start(const hb_particle_task *task, hb_context *alone, size_t point,
                          const hb_particle_kernel *kernel, uint64_t seed, uint64_t first,
                          size_t units, const hb_kernel_means *out, const hb_kernel_means **start,
@@ -71,5 +69,28 @@ hb_status hb_pilot_rest(const hb_particle_task *task, hb_context *alone, const d
 
 /* Trajectories in a batch of the pilot. */
 size_t hb_pilot_batch(const hb_particle_task *task, size_t n_times);
+
+/* ---- particle_unseen.c ---- */
+
+size_t hb_unseen_work(size_t d); /* doubles */
+
+/* Errors of the density, relative, and the score, out[1 + d], of so many samples, where the density
+ * is e^log_u with this score[d]; 0 where all nodes are seen. work: hb_unseen_work. */
+hb_status hb_unseen_errors(const hb_particle_task *task, hb_context *alone,
+                           const hb_particle_kernel *kernel, double log_u, const double *score,
+                           double samples, double *out, double *work);
+
+/* ---- path_check.c: are trajectories of the user those of the problem? ---- */
+
+typedef struct hb_path_verdict {
+    double p_noise, p_drift; /* probabilities of such a mismatch by chance, all tests together */
+    double noise;            /* variance of the increments over the model's, the furthest from 1 */
+    double drift; /* how far a mismatch of the drift has moved paths, in deviations of their ends */
+    double flag;  /* relative error of a density that a mismatch which is no chance stands for */
+} hb_path_verdict;
+
+/* Compares increments with the model's from the same positions; refuses paths of another model. */
+hb_status hb_path_check(hb_context *context, const hb_problem *problem, const hb_given_paths *given,
+                        uint64_t seed, const hb_linear_drift *linear, hb_path_verdict *out);
 
 #endif

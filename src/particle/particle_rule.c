@@ -1,22 +1,18 @@
 /* Rules in time for the particle kernels (docs/particles.md).
  *
- * Fixed lag T: u = E[q(X at lag T)] + int_0^T g(s) ds. The integrand g is a mean over all trajectories of
- * something that depends on the drift within sqrt(s) of the point. Where the drift bends there, as near a
- * kink, g is no smooth function of s, but it is one of r = sqrt(s/T): Gauss' rule in r,
- *     int_0^T g ds = T E[g(T r^2)] = T sum_j w_j g(T r_j^2),   r of the Beta(2,1) law,
- * which needs no limit at s = 0 (ROOT). In more dimensions kernels at short lags are noisy, since the variance
- * of the correction at lag s grows as s^(1-d/2). There the known limit g(0) takes their place: with p = 2,
- * s = T t^2 (ROOT_LIMIT), or p = 1, s = T t (PLAIN_LIMIT, whose nodes keep furthest from 0, and which is as good
- * where the drift is smooth), and t of the Beta(p+1,1) law, the Gauss-Radau rule
+ * Fixed lag T: u = E[q(X at lag T)] + int_0^T g(s) ds. Near a kink g is smooth in r = sqrt(s/T)
+ * only:
+ *     int_0^T g ds = T sum_j w_j g(T r_j^2),   Gauss's rule of Beta(2,1)   (ROOT).
+ * In more dimensions the variance at lag s grows as s^(1-d/2), and the known limit g(0) takes the
+ * place of short lags: with s = T t^p, p = 2 (ROOT_LIMIT) or 1 (PLAIN_LIMIT), t of Beta(p+1,1), the
+ * Gauss-Radau rule
  *     int_0^T g ds = w_0 g(0) + sum_j w_j g(T t_j^p),   w_j = T p/(p+1) p_j/t_j.
- * Each rule comes with a coarser one; what both give on the same trajectories shows the error in time.
- * One node of the first kind is at r = 2/3, s = 4T/9, with weight T.
- * Given lags (trajectories of the user): the lags nearest to those nodes, and weights that make the rule
- * exact for polynomials of degree m in r, the limit being known.
- * Ball that spans T, D = dim + lift: the part of kappa at t = s/T has the density of t = e^-L,
- *     L ~ Gamma(D/2+2, rate D/2):    rho(t) = (D/2)^(D/2+2)/Gamma(D/2+2) (-ln t)^(D/2+1) t^(D/2-1),
- * whose Gauss rule in t is found by Stieltjes' procedure on a fine Gauss-Laguerre rule; the correction
- * falls to 0 at t = 1 as (1-t)^(D/2+1), and its nodes are those of Beta(2, D/2+2), with 0 added. */
+ * Each rule comes with a coarser one, whose difference shows the error in time. Given lags
+ * (trajectories of the user): those nearest to the nodes, with weights exact for polynomials in r.
+ * Ball that spans T: t = s/T has
+ *     rho(t) = (D/2)^(D/2+2)/Gamma(D/2+2) (-ln t)^(D/2+1) t^(D/2-1),     D = dim + lift,
+ * by Stieltjes' procedure; the nodes of its correction are those of Beta(2, D/2+2), with 0 added.
+ * Must reproduce: one ROOT node is at r = 2/3, s = 4T/9, with weight T. */
 #include "particle/particle_rule.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
@@ -25,11 +21,6 @@
 #include <math.h>
 
 enum { FINE = 96 };
-
-static void start_rule(int lift, double lag, hb_particle_rule *out)
-{
-    *out = (hb_particle_rule){.lift = lift, .lag = lag};
-}
 
 /* which = 0: a node of the rule; 1: of the coarser one. */
 static void put_node(hb_particle_rule *rule, int which, double s, double weight)
@@ -66,16 +57,17 @@ static hb_status put_roots(hb_context *context, int which, int m, hb_rule_kind k
 hb_status hb_rule_lag(hb_context *context, double lag, const int m[2], hb_rule_kind kind,
                       hb_particle_rule *out)
 {
-    start_rule(0, lag, out);
+    *out = (hb_particle_rule){.lag = lag};
     put_main(out);
     for (int which = 0; which < 2 && m[0] > 0; which++)
         HB_TRY(put_roots(context, which, m[which], kind, out));
     return HB_OK;
 }
 
-/* ---- given lags ---------------------------------------------------------------------------------- */
+/* ---- given lags
+ * ---------------------------------------------------------------------------------- */
 
-static size_t nearest(size_t n, const double *s, double wanted)
+static size_t rule_nearest(size_t n, const double *s, double wanted)
 {
     size_t best = 0;
     for (size_t k = 1; k < n; k++)
@@ -108,7 +100,7 @@ static hb_status put_given(hb_context *context, int which, size_t n, const doubl
     int count = 0;
     HB_TRY(hb_quadrature_beta(context, 3, 1, m, r, w));
     for (int j = 0; j < m; j++) {
-        const size_t k = nearest(n, s, lag * r[j] * r[j]);
+        const size_t k = rule_nearest(n, s, lag * r[j] * r[j]);
         if (k == before) continue;
         r[count++] = sqrt(s[k] / lag);
         before = k;
@@ -119,20 +111,20 @@ static hb_status put_given(hb_context *context, int which, size_t n, const doubl
     return HB_OK;
 }
 
-hb_status hb_rule_lag_given(hb_context *context, size_t n, const double *s, size_t last,
-                            const int m[2], hb_particle_rule *out)
+hb_status hb_rule_lag_given(hb_context *context, const double *s, size_t last, const int m[2],
+                            hb_particle_rule *out)
 {
-    (void)n;
-    start_rule(0, s[last], out);
+    *out = (hb_particle_rule){.lag = s[last]};
     put_main(out);
     for (int which = 0; which < 2 && m[0] > 0; which++)
         HB_TRY(put_given(context, which, last + 1, s, m[which], out));
     return HB_OK;
 }
 
-/* ---- the ball ------------------------------------------------------------------------------------ */
+/* ---- the ball
+ * ------------------------------------------------------------------------------------ */
 
-/* The m-point Gauss rule of the discrete law (x, p)[FINE], by Stieltjes' procedure. */
+/* The m-point Gauss rule of the discrete distribution (x, p)[FINE], by Stieltjes' procedure. */
 static hb_status gauss_of_law(hb_context *context, const double *x, const double *p, int m,
                               double *nodes, double *weights)
 {
@@ -192,7 +184,7 @@ hb_status hb_rule_ball(hb_context *context, int dim, int lift, double span, cons
                        hb_particle_rule *out)
 {
     const double half = 0.5 * (dim + lift);
-    start_rule(lift, span, out);
+    *out = (hb_particle_rule){.lift = lift, .lag = span};
     for (int which = 0; which < 2; which++)
         HB_TRY(kappa_nodes(context, which, half, span, m[which], out));
     out->n_main = out->n;

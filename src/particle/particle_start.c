@@ -1,12 +1,14 @@
-/* The kernel itself, at the whole lag tau, averaged over the initial density instead of over particles.
+/* The kernel itself, at the whole lag tau, averaged over the initial density instead of over
+ * particles.
  *
- * At lag tau particles are draws of u(x,0), and E[q] = int q u(x,0) dx. After a very short time q is so narrow
- * that no draw comes near. But q is e^(-s tr A) times a Gaussian in x, of mean `centre` and covariance L L'; so
- *     int q u0 dx = e^(-s tr A) E[u0(centre + L eta)],      its gradient  e^(-s tr A) e^(-As)' E[grad u0]
- * (the second by parts), with eta normal, in pairs eta and -eta. The node keeps L^-1 and L^-1 E: places and
- * gradients go through solutions of triangular systems. Such a kernel has no correction: with |f| <= rest
- * within three widths w = sqrt(2 tau) it would be about rest w of the density and rest of the score at most, which
- * the pilot weighs and the estimate claims.
+ * At lag tau particles are draws of u(x,0), and E[q] = int q u(x,0) dx. After a very short time q
+ * is so narrow that no draw comes near. But q is e^(-s tr A) times a Gaussian in x, of mean
+ * `centre` and covariance L L'; so
+ *     int q u0 dx = e^(-s tr A) E[u0(centre + L eta)], its gradient e^(-s tr A) e^(-As)' E[grad u0]
+ * (the second by parts), with eta normal, in pairs eta and -eta. The node keeps L^-1 and L^-1 E:
+ * places and gradients go through solutions of triangular systems. Such a kernel has no correction:
+ * with |f| <= rest within three widths w = sqrt(2 tau) it would be about rest w of the density and
+ * rest of the score at most, which the pilot weighs and the estimate reports.
  * Must reproduce: u0 = N(0,1), F = 0, tau -> 0 at x = 0: u0 itself, 0.39894. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -25,10 +27,10 @@ void hb_node_place(const hb_particle_node *node, size_t d, const double *eta, do
     for (size_t i = 0; i < d; i++) x[i] += node->centre[i];
 }
 
-/* Mean of u0 e^(-s tr A - log_scale) and of its gradient over the places x[n][d]; work: (n, 1 + d). */
-static hb_status average(hb_context *context, const hb_problem *problem,
-                         const hb_particle_kernel *kernel, size_t n, const double *x, double *a,
-                         double *b, double *work)
+/* Mean of u0 e^(-s tr A - log_scale) and its gradient over x[n][d]; work: (n, 1 + d). */
+static hb_status start_average(hb_context *context, const hb_problem *problem,
+                               const hb_particle_kernel *kernel, size_t n, const double *x,
+                               double *a, double *b, double *work)
 {
     const size_t d = kernel->anchor.dim;
     const hb_particle_node *node = kernel->nodes;
@@ -62,8 +64,8 @@ hb_status hb_kernel_start(hb_context *context, const hb_problem *problem,
         HB_TRY(hb_random_normal(context, seed, stream, (first + unit) * each, pairs * d, eta));
         for (size_t k = 0; k < 2 * pairs; k++)
             hb_node_place(kernel->nodes, d, eta + k / 2 * d, k % 2 ? -1 : 1, x + k * d);
-        HB_TRY(average(context, problem, kernel, 2 * pairs, x, out->a + unit, out->b + unit * d,
-                       rest));
+        HB_TRY(start_average(context, problem, kernel, 2 * pairs, x, out->a + unit,
+                             out->b + unit * d, rest));
     }
     return HB_OK;
 }

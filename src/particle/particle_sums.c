@@ -1,9 +1,11 @@
-/* Sums of the kernels of particle_kernel.c over the particles near a point; its symbols are used here.
+/* Sums of the kernels of particle_kernel.c over the particles near a point; its symbols are used
+ * here.
  *
- * Gradients of the fixed lag are summed in whitened coordinates, eta q and (phi - (phi.eta) eta) q, and turned
- * back by (L^-1 E)' once per batch. Particles come from a cell list in runs; what is beyond the node's reach
- * is left out. All values are divided by e^log_scale, so that a density of 1e-300 is summed with numbers
- * near 1. Must reproduce: F = 0, one particle at x0, lag T, d = 1: a = (4 pi T)^(-1/2), b = 0. */
+ * Gradients of the fixed lag are summed in whitened coordinates, eta q and (phi - (phi.eta) eta) q,
+ * and turned back by (L^-1 E)' once per batch. Particles come from a cell list in runs; what is
+ * beyond the node's reach is left out. All values are divided by e^log_scale, so that a density of
+ * 1e-300 is summed with numbers near 1. Must reproduce: F = 0, one particle at x0, lag T, d = 1:
+ * a = (4 pi T)^(-1/2), b = 0. */
 #include "base/linear_algebra.h"
 #include "particle/particle_kernel.h"
 
@@ -29,8 +31,8 @@ typedef struct place {
 } place;
 
 /* eta = L^-1 (x - centre); returns |eta|^2. */
-static inline double whitened(const hb_particle_node *node, const size_t d, const double *x,
-                              double *eta)
+static inline double sums_whitened(const hb_particle_node *node, const size_t d, const double *x,
+                                   double *eta)
 {
     double squares = 0;
     for (size_t i = 0; i < d; i++) {
@@ -61,16 +63,16 @@ static inline double rest_of_drift(const hb_particle_anchor *anchor, const hb_pa
     return along;
 }
 
-/* Adds q and q eta, or with the correction -(phi.eta) q and (phi - (phi.eta) eta) q. d is a constant
- * where this is called for few dimensions, so that the loops above unroll. */
-static inline void add_linear(visitor *v, hb_cell_run run, const size_t d, place at)
+/* Adds q and q eta, or with the correction -(phi.eta) q and (phi - (phi.eta) eta) q. d is a
+ * constant where this is called for few dimensions, so that the loops above unroll. */
+static inline void sums_add_linear(visitor *v, hb_cell_run run, const size_t d, place at)
 {
     const hb_particle_node *node = v->node;
     const int correction = !node->is_main;
     v->seen += (double)(run.last - run.first);
     for (size_t i = run.first; i < run.last; i++) {
         const double *x = v->list->x + i * d;
-        const double squares = whitened(node, d, x, at.eta);
+        const double squares = sums_whitened(node, d, x, at.eta);
         if (squares > node->reach2) continue;
         const size_t unit = v->list->owner[i];
         const double q = exp(v->log_scale - 0.5 * squares);
@@ -93,34 +95,34 @@ static void visit_linear(void *user, hb_cell_run run)
     double few[9];
     const place small = {few, few + 3, few + 6};
     if (v->list->dim == 1)
-        add_linear(v, run, 1, small);
+        sums_add_linear(v, run, 1, small);
     else if (v->list->dim == 2)
-        add_linear(v, run, 2, small);
+        sums_add_linear(v, run, 2, small);
     else if (v->list->dim == 3)
-        add_linear(v, run, 3, small);
+        sums_add_linear(v, run, 3, small);
     else
-        add_linear(v, run, v->list->dim, (place){v->eta, v->f, v->phi});
+        sums_add_linear(v, run, v->list->dim, (place){v->eta, v->f, v->phi});
 }
 
-static double nearest(const visitor *v)
+static double sums_nearest(const visitor *v)
 {
     const size_t d = v->list->dim;
     double least = INFINITY;
     for (size_t i = 0; i < v->list->n; i++)
-        least = fmin(least, whitened(v->node, d, v->list->x + i * d, v->eta));
+        least = fmin(least, sums_whitened(v->node, d, v->list->x + i * d, v->eta));
     return least;
 }
 
 /* P(m/2, z), the regularised lower incomplete gamma function, by its recurrence from 1/2 or 1. */
-static double gamma_share(int m, double z)
+static double gamma_fraction(int m, double z)
 {
-    double a = m % 2 ? 0.5 : 1, share = m % 2 ? erf(sqrt(z)) : -expm1(-z);
+    double a = m % 2 ? 0.5 : 1, fraction = m % 2 ? erf(sqrt(z)) : -expm1(-z);
     double term = exp(-z) * (m % 2 ? sqrt(z) / tgamma(1.5) : z); // z^a e^-z/Gamma(a+1)
     for (; a < 0.5 * m; a++) {
-        share -= term;
+        fraction -= term;
         term *= z / (a + 1);
     }
-    return share;
+    return fraction;
 }
 
 /* r^-D S_m, S_m = 2 pi^(m/2)/Gamma(m/2), in the scaled units. */
@@ -184,14 +186,14 @@ static void add_ball_correction(void *user, hb_cell_run run)
         const double y2 = ball_place(v, v->list->x + i * d), Q = v->node->R2 - y2;
         if (!(Q > 0)) continue;
         rest_of_isotropic(v, i);
-        const double share = phi0 * exp(-y2 / (4 * th)) * gamma_share(m, Q / (4 * th));
-        const double G = share - factor * pow(Q, 0.5 * m);
+        const double fraction = phi0 * exp(-y2 / (4 * th)) * gamma_fraction(m, Q / (4 * th));
+        const double G = fraction - factor * pow(Q, 0.5 * m);
         double along = 0;
         for (size_t k = 0; k < d; k++) along += v->f[k] * v->eta[k];
         const size_t unit = v->list->owner[i];
         v->a[unit] -= scale * along * G;
         for (size_t k = 0; k < d; k++)
-            v->v[unit * d + k] += scale * (v->f[k] * G - along * share / (2 * th) * v->eta[k]);
+            v->v[unit * d + k] += scale * (v->f[k] * G - along * fraction / (2 * th) * v->eta[k]);
     }
 }
 
@@ -207,7 +209,7 @@ static visitor make_visitor(const hb_particle_kernel *kernel, double *work)
 }
 
 /* a += weight times the node's a, and b += (L^-1 E)' v for the fixed lag, b += v for the ball. */
-static void turn_back(const visitor *v, double weight, size_t units, const hb_kernel_means *to)
+static void sums_turn_back(const visitor *v, double weight, size_t units, const hb_kernel_means *to)
 {
     const hb_particle_node *node = v->node;
     const size_t d = v->list->dim;
@@ -224,8 +226,8 @@ static void turn_back(const visitor *v, double weight, size_t units, const hb_ke
 }
 
 /* Divides by the batch, adds the limit s -> 0 of the correction, and solves for the gradient. */
-static void finish(const hb_particle_kernel *kernel, int which, size_t units, size_t batch_size,
-                   const hb_kernel_means *means, double *work)
+static void sums_finish(const hb_particle_kernel *kernel, int which, size_t units,
+                        size_t batch_size, const hb_kernel_means *means, double *work)
 {
     const hb_particle_anchor *anchor = &kernel->anchor;
     const double at_zero = kernel->at_zero[which], *transfer = anchor->transfer[which];
@@ -260,8 +262,8 @@ static void visit_node(visitor *v, const hb_cell_list *lists, size_t units)
                        v);
 }
 
-static void add_start(size_t units, size_t d, double factor, const hb_kernel_means *start,
-                      const hb_kernel_means *to)
+static void sums_add_start(size_t units, size_t d, double factor, const hb_kernel_means *start,
+                           const hb_kernel_means *to)
 {
     hb_axpy(units, factor, start->a, to->a);
     hb_axpy(units * d, factor, start->b, to->b);
@@ -280,17 +282,17 @@ double hb_kernel_sum(const hb_particle_kernel *kernel, const hb_cell_list *lists
     }
     if (start)
         for (int which = 0; which < rules; which++)
-            add_start(units, d, (double)batch_size, start, means + which);
+            sums_add_start(units, d, (double)batch_size, start, means + which);
     for (int j = start ? 1 : 0; j < kernel->n; j++) {
         v.node = kernel->nodes + j;
         if (rules == 1 && v.node->weight[0] == 0) continue;
         visit_node(&v, lists, units);
         for (int which = 0; which < rules; which++)
             if (v.node->weight[which] != 0)
-                turn_back(&v, v.node->weight[which], units, means + which);
+                sums_turn_back(&v, v.node->weight[which], units, means + which);
     }
     for (int which = 0; which < rules; which++)
-        finish(kernel, which, units, batch_size, means + which, work);
+        sums_finish(kernel, which, units, batch_size, means + which, work);
     return v.seen;
 }
 
@@ -301,7 +303,7 @@ void hb_kernel_tune(hb_particle_kernel *kernel, const hb_cell_list *lists, doubl
         hb_particle_node *node = kernel->nodes + j;
         v.node = node;
         v.list = lists + kernel->snapshots[j];
-        const double least = nearest(&v);
+        const double least = sums_nearest(&v);
         node->reach2 = least + REACH;
         const double reach = sqrt(node->reach2);
         for (size_t k = 0; k < kernel->anchor.dim; k++) node->half[k] *= reach;

@@ -1,20 +1,18 @@
-/* What a kernel may owe to trajectories that are too rare to be seen.
+/* What trajectories that are too rare to be seen may change.
  *
- * The correction of a fixed lag looks, at each of its nodes, at trajectories near the point. In the tail hardly one
- * of N comes there. Then the kernel itself, at the longest lag, may have a small spread while parts of the correction
- * are 0 only because nobody came, and the spread that was seen says nothing about them. But what such a part would
- * vary by can be told: with c the node's correction at x in units of q, weight w, and u, S the pilot's density and score,
+ * In the tail hardly one of N trajectories comes near the point at a node of the correction: it is
+ * 0 only because nobody came, and the spread that was seen says nothing about it. What it would
+ * vary by can be told: with c the node's correction at x in units of q, weight w, and u, S the
+ * pilot's density and score,
  *     variance of its mean, relative      w^2 E[c^2 q]/(N u),
  *     trajectories that count at the node  N u/E[q],
- * E over where a trajectory that ends at the point is at that lag: in the frame eta ~ N(m, I), where m follows from
- * S = (L^-1 E)' m, which is exact for Gaussian densities and linear drifts but for the unit covariance. DRAWS places are
- * enough: a factor of two matters little. The variances are added over the nodes at which fewer than SEEN trajectories
- * count; what they exceed the pilot's spread by is a part of the claimed error (particle_pilot.c).
- * The same for r_k = (L^-1 E)'(phi - (phi.eta) eta) - S c and the score. Heat balls are left out: they look at wide lags
- * with most of their weight.
- * Must reproduce: a linear drift owes nothing, c = 0. */
-#include "particle/particle_unseen.h"
+ * E over eta ~ N(m, I), S = (L^-1 E)' m, exact for Gaussian densities and linear drifts but for the
+ * covariance. The variances are added over the nodes at which fewer than SEEN trajectories count;
+ * for the score likewise with r_k = (L^-1 E)'(phi - (phi.eta) eta) - S c. Heat balls, which look at
+ * wide lags, are left out.
+ * Must reproduce: a linear drift adds nothing, c = 0. */
 #include "base/context.h"
+#include "particle/particle_pilot.h"
 #include "random/streams.h"
 
 #include <heatball/random.h>
@@ -43,7 +41,7 @@ size_t hb_unseen_work(size_t d)
 }
 
 /* m with (L^-1 E)' m = S; 0 where that has no solution or lies too far for it to be believed. */
-static int middle_of(unseen *w, size_t d)
+static int unseen_middle_of(unseen *w, size_t d)
 {
     lapack_int *pivot = (lapack_int *)(w->square + d * d);
     double size = 0;
@@ -74,8 +72,8 @@ static double rest_at(unseen *w, size_t d, const double *x, const double *F, con
 }
 
 /* Adds c^2 q and r^2 q of one place. */
-static void add_place(unseen *w, size_t d, const double *x, const double *F, const double *eta,
-                      double q)
+static void unseen_add_place(unseen *w, size_t d, const double *x, const double *F,
+                             const double *eta, double q)
 {
     const double along = rest_at(w, d, x, F, eta);
     if (!isfinite(along)) return;
@@ -98,8 +96,8 @@ static void make_places(unseen *w, size_t d)
 }
 
 /* Adds what one node owes to out (1 + d). */
-static hb_status add_node(const hb_particle_task *task, hb_context *alone, unseen *w, double log_u,
-                          double samples, double *out)
+static hb_status unseen_add_node(const hb_particle_task *task, hb_context *alone, unseen *w,
+                                 double log_u, double samples, double *out)
 {
     const size_t d = task->dim;
     const hb_particle_node *node = w->node;
@@ -116,7 +114,7 @@ static hb_status add_node(const hb_particle_task *task, hb_context *alone, unsee
         for (size_t k = 0; k < d; k++) squares += eta[k] * eta[k];
         const double q = exp(node->log_norm - 0.5 * squares - log_u) / DRAWS;
         count += q;
-        add_place(w, d, w->x + n * d, w->F + n * d, eta, q);
+        unseen_add_place(w, d, w->x + n * d, w->F + n * d, eta, q);
     }
     if (count < samples / SEEN) return HB_OK; /* it is seen */
     for (size_t k = 0; k < 1 + d; k++)
@@ -139,8 +137,8 @@ hb_status hb_unseen_errors(const hb_particle_task *task, hb_context *alone,
         if (!isfinite(score[k])) return HB_OK;
     for (int j = kernel->n_main; j < kernel->n; j++) {
         w.node = kernel->nodes + j;
-        if (w.node->weight[0] == 0 || !middle_of(&w, d)) continue;
-        HB_TRY(add_node(task, alone, &w, log_u, samples, out));
+        if (w.node->weight[0] == 0 || !unseen_middle_of(&w, d)) continue;
+        HB_TRY(unseen_add_node(task, alone, &w, log_u, samples, out));
     }
     return HB_OK;
 }

@@ -1,18 +1,16 @@
 /* Are trajectories of the user those of the problem?
  *
- * From the place X of a path at one of its times the model is simulated to the next time, in SUBSTEPS steps of
- * Heun's scheme (or exactly, for a linear drift): Y. If the path follows the model, its own next place X' and Y
- * have the same law given X. So with r = X' - Y, and w = (X'-X)^2 - (Y-X)^2, axis by axis,
+ * From X, a path at one of its times, the model is simulated to the next time: Y. If the path
+ * follows the model, its own next position X' and Y have the same distribution given X. So with
+ * r = X' - Y, w = (X'-X)^2 - (Y-X)^2,
  *     E[r psi(X)] = 0  for psi = 1, each coordinate (centred), tanh of it, the drift;     E[w] = 0.
- * Sums over all paths and intervals of terms that are uncorrelated have the variance of the sum of their
- * squares; Z is the sum over its root, standard normal when all is well. The p-value of the largest of m is
- * m erfc(|Z|/sqrt 2), at most 1. Paths are refused when it is below LEAST_P and the mismatch matters: the
- * variance of increments is off by more than LEAST_NOISE, or the drift's mismatch has moved the paths by more
- * than LEAST_DRIFT deviations. A smaller mismatch that is no chance, as that of paths which were made with
- * long steps, is added to the claimed errors.
- * Must reproduce: paths with twice the noise have a ratio of 4. */
-#include "particle/path_check.h"
+ * Z, a sum over the root of the sum of squares, is standard normal when all is well; the p-value of
+ * the largest of m is m erfc(|Z|/sqrt 2). Paths are refused when it is below LEAST_P and the
+ * variance of increments is off by more than LEAST_NOISE, or the drift's mismatch has moved the
+ * paths by more than LEAST_DRIFT deviations; a smaller mismatch is added to the reported errors.
+ * Must reproduce: twice the noise has a ratio of 4. */
 #include "base/context.h"
+#include "particle/particle_pilot.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,7 +49,7 @@ static hb_status make_comparison(hb_context *context, size_t d, comparison *out)
     return HB_OK;
 }
 
-static const double *place(const comparison *c, size_t path, size_t k)
+static const double *check_place(const comparison *c, size_t path, size_t k)
 {
     return c->given->paths + (path * c->given->n_times + k) * c->d;
 }
@@ -62,7 +60,7 @@ static void measure_ends(comparison *c)
     for (size_t j = 0; j < c->d; j++) {
         double mean = 0, squares = 0;
         for (size_t i = 0; i < c->used; i++) {
-            const double x = place(c, i, c->given->n_times - 1)[j], gap = x - mean;
+            const double x = check_place(c, i, c->given->n_times - 1)[j], gap = x - mean;
             mean += gap / (double)(i + 1);
             squares += gap * (x - mean);
         }
@@ -71,7 +69,7 @@ static void measure_ends(comparison *c)
     }
 }
 
-/* psi of one place: 1, coordinates, their tanh, the drift's own component (axis) and its square root size. */
+/* psi at x: 1, coordinates, their tanh, the drift's own component and a tenth of it. */
 static void test_functions(comparison *c, const double *x, const double *F, size_t axis)
 {
     double *psi = c->psi;
@@ -89,7 +87,8 @@ static void add_rows(comparison *c, size_t first, size_t n, size_t k)
 {
     const size_t d = c->d, m = c->functions;
     for (size_t i = 0; i < n; i++) {
-        const double *x = c->from + i * d, *y = c->to + i * d, *next = place(c, first + i, k + 1);
+        const double *x = c->from + i * d, *y = c->to + i * d,
+                     *next = check_place(c, first + i, k + 1);
         for (size_t j = 0; j < d; j++) {
             const double r = next[j] - y[j], own = next[j] - x[j], model = y[j] - x[j];
             const double w = own * own - model * model;
@@ -123,7 +122,7 @@ static hb_status compare_interval(comparison *c, size_t k, uint64_t seed,
     for (size_t first = 0; first < c->used && status == HB_OK; first += CHUNK) {
         const size_t n = c->used - first < CHUNK ? c->used - first : CHUNK;
         for (size_t i = 0; i < n; i++) {
-            memcpy(c->from + i * d, place(c, first + i, k), d * sizeof(double));
+            memcpy(c->from + i * d, check_place(c, first + i, k), d * sizeof(double));
             c->tau[i] = begin;
         }
         plan.n_start = n;
@@ -143,7 +142,7 @@ static double p_value(double z, double tests)
     return fmin(1, tests * erfc(fabs(z) * M_SQRT1_2));
 }
 
-static void judge(const comparison *c, hb_path_verdict *out)
+static void check_judge(const comparison *c, hb_path_verdict *out)
 {
     const size_t d = c->d, m = c->functions;
     double noise = 0, drift = 0, moved = 0;
@@ -165,12 +164,12 @@ static void judge(const comparison *c, hb_path_verdict *out)
     out->drift = moved;
     out->p_noise = p_value(noise, (double)d);
     out->p_drift = p_value(drift, (double)(d * m));
-    out->doubt = (out->p_noise < LEAST_P ? 2 * fabs(out->noise - 1) : 0) +
-                 (out->p_drift < LEAST_P ? 2 * out->drift : 0);
+    out->flag = (out->p_noise < LEAST_P ? 2 * fabs(out->noise - 1) : 0) +
+                (out->p_drift < LEAST_P ? 2 * out->drift : 0);
 }
 
-/* The drift first: its mismatch shows in the squares too, while that of the noise does not show in the means. */
-static hb_status refuse(hb_context *context, const hb_path_verdict *v)
+/* The drift first: its mismatch shows in the squares, that of the noise not in the means. */
+static hb_status check_refuse(hb_context *context, const hb_path_verdict *v)
 {
     HB_CHECK(context, !(v->p_drift < LEAST_P && v->drift > LEAST_DRIFT), HB_ERROR_ARGUMENT,
              "the trajectories are not those of this problem: their increments differ from the "
@@ -199,8 +198,8 @@ hb_status hb_path_check(hb_context *context, const hb_problem *problem, const hb
     hb_status status = HB_OK;
     for (size_t k = 0; k < intervals && status == HB_OK; k++)
         status = compare_interval(&c, k, seed, linear);
-    judge(&c, out);
+    check_judge(&c, out);
     hb_workspace_destroy(&c.work);
     HB_TRY(status);
-    return refuse(context, out);
+    return check_refuse(context, out);
 }

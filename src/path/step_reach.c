@@ -1,20 +1,19 @@
 /* Does a step of a trajectory jump over a part of the drift?
  *
- * A step h of dX = F dtau + sqrt(2) dW moves a path by about b = sqrt(2h). A bump of F that is narrower than b is hit by few steps or
- * by none, while it shifts the potential by its height times its width, and trajectories with steps h and 2h
- * miss it alike. Interval arithmetic sees it: with R_i the width of the range of F_i on the box |y - x| <= r, r = REACH b, and J
- * the Jacobian at x,
+ * A step h of dX = F dtau + sqrt(2) dW moves a path by about b = sqrt(2h). A bump of F that is
+ * narrower is hit by few steps or none, and steps h and 2h miss it alike. Interval arithmetic sees
+ * it: with R_i the width of the range of F_i on the box |y - x| <= r, r = REACH b, and J the
+ * Jacobian at x,
  *     ratio = max_i h (R_i - 2 r sum_j |J_ij|)/(b LIMIT)
- * compares what F may do in the box beyond its linear part with the noise of the step. h is that of the path, which
- * keeps h |J| <= 1/2 (trajectories.c). Ranges that are infinite say nothing: poles are found elsewhere (drift_facts.c).
- * A part whose place depends on x and t may also pass x within a step: then r is 0 and tau an
- * interval, halved down to the
- * step where the ratio is above its limit.
- * A number to reproduce: a bump 6620 exp(-((x - 0.152)/1.68e-5)^2) with h = 0.01 has the ratio 936 at x = 0. */
-#include "path/step_reach.h"
+ * compares what F may do beyond its linear part with the noise of the step. Ranges that are
+ * infinite say nothing. A part whose place depends on x and t may also pass x within a step: then r
+ * is 0 and tau an interval, halved down to the step where the ratio is above its limit.
+ * A number to reproduce: a bump 6620 exp(-((x - 0.152)/1.68e-5)^2) with h = 0.01 has the ratio 936
+ * at x = 0. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
+#include "path/trajectories.h"
 #include "problem/drift_facts.h"
 
 #include <math.h>

@@ -1,22 +1,15 @@
 /* Trajectories of dX = F(X,tau) dtau + sqrt(2) dW.
  *
- * Linear F = c + A x with constant A: over a gap g the transition is Gaussian,
- *     X' = e^(Ag) X + K c + L xi,     K = int_0^g e^(Av) dv,   L L' = 2 int_0^g e^(Av) e^(A'v) dv,
- * with no error of time.
- * Otherwise Heun's scheme, which for additive noise has weak order 2 (P. E. Kloeden, E. Platen, Numerical
- * Solution of Stochastic Differential Equations, 1992, section 15.1):
+ * Linear F = c + A x with constant A: over a gap g, L L' = 2 int_0^g e^(Av) e^(A'v) dv,
+ *     X' = e^(Ag) X + K c + L xi,     K = int_0^g e^(Av) dv,     with no error of time.
+ * Otherwise Heun's scheme, of weak order 2 for additive noise (Kloeden, Platen, 1992, section
+ * 15.1):
  *     Y = X + h F(X,tau) + sqrt(2h) xi,     X' = X + (h/2) (F(X,tau) + F(Y,tau+h)) + sqrt(2h) xi.
- * Explicit steps explode where h |dF/dx| is large, as far out in a cubic drift. So each path has its own
- * step, plan->step/2^k with h l <= 1/2, where l = |F(Y) - F(X)|/|Y - X| was seen in the path's last step
- * (in the first one: along the drift). l is known before the noise of the step is drawn, so the step is
- * adapted and keeps the weak order. A path whose drift is not finite, or which takes more than
- * MOST_SWEEPS steps between two times, is lost.
- * Pairs: for the error of the step, the fine path takes two steps of h while the coarse one takes one of
- * 2h with the noise (xi_1 + xi_2)/sqrt(2); both share the division by the larger l.
- * A noise that is a matrix G(t) (problem/noise.h; tau = t) has sqrt(h/2) (G(t_1) xi_1 + G(t_2) xi_2) in the place
- * of sqrt(2h) xi, t_1 and t_2 the nodes of Gauss's rule in the step, xi of as many normals as G has columns: its
- * covariance is wrong by h^5 only, which twins would not show; a constant G has one xi. The order is the same.
- * Such paths are never made exactly.
+ * Each path has its own step plan->step/2^k with h l <= 1/2, l = |F(Y) - F(X)|/|Y - X| of its last
+ * step: known before the noise is drawn, so the order is kept. Coarse twins take one step of 2h
+ * with the same noise. A noise matrix G(t) has sqrt(h/2) (G(t_1) xi_1 + G(t_2) xi_2) for sqrt(2h)
+ * xi, t_1, t_2 Gauss's nodes in the step; a constant G has one xi. A path whose drift is not
+ * finite, or with too many steps, is lost.
  * Must reproduce: F = -x from X = 1, one step h without noise gives 1 - h + h^2/2. */
 #include "path/trajectories.h"
 #include "base/context.h"
@@ -51,7 +44,8 @@ static hb_status draw_initial(hb_context *context, const hb_path_plan *plan, uin
     return status;
 }
 
-/* ---- linear drifts ------------------------------------------------------------------------------- */
+/* ---- linear drifts
+ * ------------------------------------------------------------------------------- */
 
 hb_status hb_linear_drift_find(hb_context *context, const hb_problem *problem, hb_linear_drift *out)
 {
@@ -59,23 +53,20 @@ hb_status hb_linear_drift_find(hb_context *context, const hb_problem *problem, h
     *out = (hb_linear_drift){NULL, NULL};
     if (!hb_problem_is_autonomous(problem) || !hb_problem_is_linear(problem)) return HB_OK;
     if (hb_problem_noise_kind(problem) != HB_NOISE_SCALAR) return HB_OK;
-    void *memory = NULL, *kept = NULL;
-    HB_TRY(hb_allocate(context, d, sizeof(double), &memory));
-    hb_status status = hb_allocate(context, d * d + d, sizeof(double), &kept);
-    double *origin = memset(memory, 0, d * sizeof(double)), *A = kept;
+    void *memory;
+    HB_TRY(hb_allocate(context, d * d + 2 * d, sizeof(double), &memory));
+    double *A = memory, *c = A + d * d, *origin = memset(c + d, 0, d * sizeof(double));
+    const hb_status status = hb_problem_drift(context, problem, 1, origin, 0, c, NULL, NULL, A);
     if (status == HB_OK)
-        status = hb_problem_drift(context, problem, 1, origin, 0, A + d * d, NULL, NULL, A);
-    if (status == HB_OK)
-        *out = (hb_linear_drift){A, A + d * d};
+        *out = (hb_linear_drift){A, c};
     else
-        hb_release(context, kept);
-    hb_release(context, memory);
+        hb_release(context, memory);
     return status;
 }
 
 /* E (d, d), shift (d), L (d, d) of one gap. */
-static hb_status transition(hb_context *context, size_t d, const hb_linear_drift *drift, double gap,
-                            double *out, double *work)
+static hb_status linear_transition(hb_context *context, size_t d, const hb_linear_drift *drift,
+                                   double gap, double *out, double *work)
 {
     double *E = out, *shift = out + d * d, *L = shift + d, *negative = work, *K = work + d * d;
     for (size_t k = 0; k < d * d; k++) negative[k] = -drift->A[k];
@@ -103,7 +94,8 @@ hb_status hb_path_transitions(hb_context *context, hb_path_plan *plan)
     for (size_t k = 0; k < plan->n_times && status == HB_OK; k++) {
         const double gap = plan->times[k] - (k ? plan->times[k - 1] : plan->begin);
         if (gap > 0)
-            status = transition(context, d, &plan->linear, gap, plan->transitions + k * row, work);
+            status = linear_transition(context, d, &plan->linear, gap, plan->transitions + k * row,
+                                       work);
     }
     hb_release(context, work);
     return status;
@@ -123,7 +115,8 @@ static void step_exactly(size_t d, size_t n, const double *transitions, const do
         }
 }
 
-/* ---- Heun's scheme ------------------------------------------------------------------------------- */
+/* ---- Heun's scheme
+ * ------------------------------------------------------------------------------- */
 
 /* What one call works with. The active paths are packed: row a belongs to path index[a]. */
 typedef struct stepper {
@@ -208,7 +201,7 @@ static hb_status draw_noise(stepper *s, const double *from, const double *to, do
     return HB_OK;
 }
 
-static double largest_gap(size_t d, const double *a, const double *b)
+static double heun_largest_gap(size_t d, const double *a, const double *b)
 {
     double largest = 0;
     for (size_t k = 0; k < d; k++) {
@@ -218,14 +211,14 @@ static double largest_gap(size_t d, const double *a, const double *b)
     return largest;
 }
 
-static void lose(stepper *s, size_t path)
+static void heun_lose(stepper *s, size_t path)
 {
     for (int twin = 0; twin <= s->twins; twin++)
         for (size_t k = 0; k < s->d; k++) s->x[twin][path * s->d + k] = NAN;
 }
 
 /* Packs the paths that have not reached `target`; lost ones are left out. */
-static void pack(stepper *s, double target)
+static void heun_pack(stepper *s, double target)
 {
     const size_t d = s->d;
     s->active = 0;
@@ -239,7 +232,7 @@ static void pack(stepper *s, double target)
     }
 }
 
-static hb_status drift(stepper *s, const double *x, const double *tau, double *F)
+static hb_status heun_drift(stepper *s, const double *x, const double *tau, double *F)
 {
     return hb_problem_drift_each(s->context, s->plan->problem, s->active, x, tau, F, NULL, NULL,
                                  NULL);
@@ -259,12 +252,12 @@ static hb_status probe_slopes(stepper *s)
         any |= s->slope[s->index[a]] < 0;
     }
     if (!any) return HB_OK;
-    HB_TRY(drift(s, s->end, s->now, s->Fend));
+    HB_TRY(heun_drift(s, s->end, s->now, s->Fend));
     for (size_t a = 0; a < s->active; a++) {
         double *slope = s->slope + s->index[a];
         if (!(*slope < 0)) continue;
-        const double gap = largest_gap(d, s->end + a * d, s->y[0] + a * d);
-        const double rise = largest_gap(d, s->Fend + a * d, s->F[0] + a * d);
+        const double gap = heun_largest_gap(d, s->end + a * d, s->y[0] + a * d);
+        const double rise = heun_largest_gap(d, s->Fend + a * d, s->F[0] + a * d);
         *slope = gap > 0 ? rise / gap : 0;
     }
     return HB_OK;
@@ -279,26 +272,26 @@ static void choose_steps(stepper *s, double longest, double target)
         double h = longest;
         int k = 0;
         while (h * s->slope[i] > STEP_LIMIT * (1 + s->twins) && k++ < MOST_DIVISIONS) h /= 2;
-        if (!isfinite(s->slope[i]) || k > MOST_DIVISIONS || h < 1e-15 * target) lose(s, i);
+        if (!isfinite(s->slope[i]) || k > MOST_DIVISIONS || h < 1e-15 * target) heun_lose(s, i);
         s->h[a] = h < (1 - 1e-9) * rest ? h : rest;
         s->then[a] = s->h[a] < rest ? s->now[a] + s->h[a] : target;
     }
 }
 
 /* One step of scheme for all active y -> y, from now to then (both per path), F at y given. */
-static hb_status heun(stepper *s, double *y, const double *F, const double *from, const double *to,
-                      const double *noise, int note_slope)
+static hb_status heun_step(stepper *s, double *y, const double *F, const double *from,
+                           const double *to, const double *noise, int note_slope)
 {
     const size_t d = s->d;
     for (size_t a = 0; a < s->active; a++) {
         const double h = to[a] - from[a], root = sqrt(2 * h);
         for (size_t k = a * d; k < (a + 1) * d; k++) s->end[k] = y[k] + h * F[k] + root * noise[k];
     }
-    HB_TRY(drift(s, s->end, to, s->Fend));
+    HB_TRY(heun_drift(s, s->end, to, s->Fend));
     for (size_t a = 0; a < s->active; a++) {
         const double h = to[a] - from[a], root = sqrt(2 * h);
-        const double gap = largest_gap(d, s->end + a * d, y + a * d);
-        const double slope = largest_gap(d, s->Fend + a * d, F + a * d) / gap;
+        const double gap = heun_largest_gap(d, s->end + a * d, y + a * d);
+        const double slope = heun_largest_gap(d, s->Fend + a * d, F + a * d) / gap;
         double *kept = s->slope + s->index[a];
         if (note_slope == 1 || !(slope <= *kept)) *kept = gap > 0 ? slope : 0;
         for (size_t k = a * d; k < (a + 1) * d; k++)
@@ -313,27 +306,27 @@ static hb_status step_twins(stepper *s)
     for (size_t a = 0; a < s->active; a++) s->h[a] = 0.5 * (s->now[a] + s->then[a]); // the middle
     HB_TRY(draw_noise(s, s->now, s->h, s->noise[0]));
     HB_TRY(draw_noise(s, s->h, s->then, s->noise[1]));
-    HB_TRY(drift(s, s->y[1], s->now, s->F[1]));
-    HB_TRY(heun(s, s->y[0], s->F[0], s->now, s->h, s->noise[0], 1));
-    HB_TRY(drift(s, s->y[0], s->h, s->F[0]));
-    HB_TRY(heun(s, s->y[0], s->F[0], s->h, s->then, s->noise[1], 0));
+    HB_TRY(heun_drift(s, s->y[1], s->now, s->F[1]));
+    HB_TRY(heun_step(s, s->y[0], s->F[0], s->now, s->h, s->noise[0], 1));
+    HB_TRY(heun_drift(s, s->y[0], s->h, s->F[0]));
+    HB_TRY(heun_step(s, s->y[0], s->F[0], s->h, s->then, s->noise[1], 0));
     for (size_t k = 0; k < s->active * s->d; k++)
         s->noise[0][k] = sqrt(0.5) * (s->noise[0][k] + s->noise[1][k]);
-    return heun(s, s->y[1], s->F[1], s->now, s->then, s->noise[0], 0);
+    return heun_step(s, s->y[1], s->F[1], s->now, s->then, s->noise[0], 0);
 }
 
 /* One step of every active path. */
-static hb_status sweep(stepper *s, double longest, double target)
+static hb_status heun_sweep(stepper *s, double longest, double target)
 {
     const size_t d = s->d;
-    HB_TRY(drift(s, s->y[0], s->now, s->F[0]));
+    HB_TRY(heun_drift(s, s->y[0], s->now, s->F[0]));
     HB_TRY(probe_slopes(s));
     choose_steps(s, longest, target);
     if (s->twins)
         HB_TRY(step_twins(s));
     else {
         HB_TRY(draw_noise(s, s->now, s->then, s->noise[0]));
-        HB_TRY(heun(s, s->y[0], s->F[0], s->now, s->then, s->noise[0], 1));
+        HB_TRY(heun_step(s, s->y[0], s->F[0], s->now, s->then, s->noise[0], 1));
     }
     for (size_t a = 0; a < s->active; a++) {
         const size_t i = s->index[a];
@@ -343,24 +336,24 @@ static hb_status sweep(stepper *s, double longest, double target)
         s->tau[i] = s->then[a];
         for (int twin = 0; twin <= s->twins && !isnan(s->x[0][i * d]); twin++)
             memcpy(s->x[twin] + i * d, s->y[twin] + a * d, d * sizeof(double));
-        if (!finite) lose(s, i);
+        if (!finite) heun_lose(s, i);
     }
     return HB_OK;
 }
 
-/* All paths from `start` to `target` in an even number of steps, that of a piece of the length `worth`; those that take too
- * many are lost. */
-static hb_status advance(stepper *s, double start, double target, double worth)
+/* All paths from `start` to `target` in an even number of steps, that of a piece of the length
+ * `worth`; those that take too many are lost. */
+static hb_status heun_advance(stepper *s, double start, double target, double worth)
 {
     const double gap = target - start, pairs = ceil(worth / (2 * s->plan->step));
     const double longest = gap / (2 * pairs) * (1 + s->twins);
     for (int count = 0; count < MOST_SWEEPS; count++) {
-        pack(s, target);
+        heun_pack(s, target);
         if (s->active == 0) return HB_OK;
-        HB_TRY(sweep(s, longest, target));
+        HB_TRY(heun_sweep(s, longest, target));
     }
-    pack(s, target);
-    for (size_t a = 0; a < s->active; a++) lose(s, s->index[a]);
+    heun_pack(s, target);
+    for (size_t a = 0; a < s->active; a++) heun_lose(s, s->index[a]);
     return HB_OK;
 }
 
@@ -373,7 +366,7 @@ static hb_status run_heun(stepper *s, size_t stride, double *x, double *coarse)
         double start = k ? s->plan->times[k - 1] : s->plan->begin, next;
         do {
             next = hb_cuts_after(cuts, start, end);
-            HB_TRY(advance(s, start, next, hb_cuts_worth(cuts, start, next)));
+            HB_TRY(heun_advance(s, start, next, hb_cuts_worth(cuts, start, next)));
             start = next;
         } while (next < end);
         memcpy(x + k * stride * s->d, s->x[0], size * sizeof *x);

@@ -2,6 +2,8 @@
 #ifndef HB_PATH_TRAJECTORIES_H
 #define HB_PATH_TRAJECTORIES_H
 
+#include "formula/range_tape.h"
+
 #include <heatball/problem.h>
 
 /* F = c + A x with constant A, c; NULL pointers when it is not so. */
@@ -10,8 +12,8 @@ typedef struct hb_linear_drift {
     double *c; // (d)
 } hb_linear_drift;
 
-/* Is the drift known to be linear and constant in time? Allocates A and c when it is, which hb_release
- * frees (A only: one block). */
+/* Is the drift known to be linear and constant in time? Allocates A and c when it is, which
+ * hb_release frees (A only: one block). */
 hb_status hb_linear_drift_find(hb_context *context, const hb_problem *problem,
                                hb_linear_drift *out);
 
@@ -31,12 +33,21 @@ typedef struct hb_path_plan {
 /* Fills plan->transitions, which hb_release frees. Does nothing for a drift that is not linear. */
 hb_status hb_path_transitions(hb_context *context, hb_path_plan *plan);
 
-/* Paths first .. first+n-1, a function of (plan, first, n): draws of the initial density and noise of
- * the stream `first`, so calls with different first are independent when they do not overlap.
- * x: time k of path i goes to x + (k stride + i) d. A path that is lost, because its drift is not finite
- * or it takes too many steps, has NaN from then on. context is used by this thread only.
+/* Paths first .. first+n-1, a function of (plan, first, n): draws of the initial density and noise
+ * of the stream `first`, so calls with different first are independent when they do not overlap. x:
+ * time k of path i goes to x + (k stride + i) d. A path that is lost, because its drift is not
+ * finite or it takes too many steps, has NaN from then on. context is used by this thread only.
  * coarse: NULL, or an array like x for the same noise with steps twice as long. */
 hb_status hb_paths_simulate(hb_context *context, const hb_path_plan *plan, uint64_t first, size_t n,
                             size_t stride, double *x, double *coarse);
+
+/* ---- step_reach.c ---- */
+
+/* The largest ratio of what the drift may do unseen within a step to the step's own noise, over the
+ * places x[n][d]; above 1 a step can jump over a part of the drift that moves paths. At one time:
+ * what lies beside x. In an interval that ends when paths are at x: what passes x in a step. 0 for
+ * callbacks, whose ranges are not known. */
+hb_status hb_step_reach(hb_context *context, const hb_problem *problem, hb_interval times,
+                        double step, size_t n, size_t stride, const double *x, double *ratio);
 
 #endif

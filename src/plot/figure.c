@@ -1,7 +1,7 @@
 /* A figure: a grid of panels, each a list of series; all texts and numbers are copies.
  *
- * hb_figure_write leaves STEM.plot.csv and STEM.gp first (figure_files.c) and then asks gnuplot for each
- * format (gnuplot.c), so that the numbers are safe when gnuplot is missing or fails. */
+ * hb_figure_write leaves STEM.plot.csv and STEM.gp first (figure_files.c) and then asks gnuplot for
+ * each format (gnuplot.c), so that the numbers are safe when gnuplot is missing or fails. */
 #include "plot/figure.h"
 #include "base/context.h"
 #include "base/memory.h"
@@ -55,34 +55,34 @@ hb_status hb_figure_create(hb_context *context, int rows, int columns, int heigh
     return HB_OK;
 }
 
-static void release_series(hb_context *context, hb_series *series)
+static void series_release(hb_context *context, hb_series *series)
 {
     hb_release(context, series->label);
     hb_release(context, series->x);
     hb_release(context, series);
 }
 
-static void release_cell(hb_context *context, hb_figure_cell *cell)
+static void cell_release(hb_context *context, hb_figure_cell *cell)
 {
     const char *texts[] = {cell->panel.title, cell->panel.x_label, cell->panel.y_label,
                            cell->panel.key,   cell->panel.x_names, cell->panel.color_label};
     for (int i = 0; i < 6; i++) hb_release(context, (void *)(uintptr_t)texts[i]);
     for (hb_series *series = cell->first, *next; series; series = next) {
         next = series->next;
-        release_series(context, series);
+        series_release(context, series);
     }
 }
 
 void hb_figure_destroy(hb_figure *figure)
 {
     if (!figure) return;
-    for (int i = 0; i < figure->n_panels; i++) release_cell(figure->context, &figure->cells[i]);
+    for (int i = 0; i < figure->n_panels; i++) cell_release(figure->context, &figure->cells[i]);
     hb_release(figure->context, figure->cells);
     hb_release(figure->context, figure);
 }
 
 /* Replaces *text by an owned copy; NULL stays NULL. A line break would end gnuplot's string. */
-static hb_status own_text(hb_context *context, const char **text)
+static hb_status figure_own_text(hb_context *context, const char **text)
 {
     const char *given = *text;
     *text = NULL;
@@ -108,14 +108,14 @@ void hb_figure_plain(const char *text, size_t size, char *out)
     if (size) out[n] = '\0';
 }
 
-static hb_status own_panel(hb_context *context, hb_panel_settings *panel)
+static hb_status panel_own(hb_context *context, hb_panel_settings *panel)
 {
     const char **texts[] = {&panel->title, &panel->x_label, &panel->y_label,
                             &panel->key,   &panel->x_names, &panel->color_label};
     hb_status status = HB_OK;
     for (int i = 0; i < 6; i++) {
         if (status == HB_OK)
-            status = own_text(context, texts[i]);
+            status = figure_own_text(context, texts[i]);
         else
             *texts[i] = NULL;
     }
@@ -143,27 +143,27 @@ hb_status hb_figure_panel(hb_figure *figure, const hb_panel_settings *settings)
              HB_ERROR_ARGUMENT, "key is '%s'; it must be words such as top left", panel->key);
     hb_figure_cell *cell = &figure->cells[figure->n_panels++];
     cell->panel = *panel;
-    return own_panel(context, &cell->panel);
+    return panel_own(context, &cell->panel);
 }
 
-static void fill(double *to, size_t n, const double *from)
+static void series_fill(double *to, size_t n, const double *from)
 {
     for (size_t i = 0; i < n; i++) to[i] = from ? from[i] : NAN;
 }
 
-static hb_status create_series(hb_context *context, const char *label, size_t n, hb_series **out)
+static hb_status series_create(hb_context *context, const char *label, size_t n, hb_series **out)
 {
     void *memory;
     HB_TRY(hb_allocate(context, 1, sizeof(hb_series), &memory));
     hb_series *series = memset(memory, 0, sizeof *series);
     const char *text = label ? label : "";
-    hb_status status = own_text(context, &text);
+    hb_status status = figure_own_text(context, &text);
     if (status == HB_OK) {
         series->label = (char *)(uintptr_t)text;
         status = hb_allocate(context, 4 * n, sizeof(double), &memory);
     }
     if (status != HB_OK) {
-        release_series(context, series);
+        series_release(context, series);
         return status;
     }
     series->n = n;
@@ -205,14 +205,14 @@ hb_status hb_figure_add(hb_figure *figure, const char *label, hb_style style, in
     HB_CHECK(context, needs_bounds(style) ? low != NULL : y != NULL, HB_ERROR_ARGUMENT,
              "a series needs y, and a band needs low and high");
     hb_series *series;
-    HB_TRY(create_series(context, label, n, &series));
+    HB_TRY(series_create(context, label, n, &series));
     series->style = style;
     series->color = color;
     series->has_bounds = low != NULL;
-    fill(series->x, n, x);
-    fill(series->y, n, y);
-    fill(series->low, n, low);
-    fill(series->high, n, high);
+    series_fill(series->x, n, x);
+    series_fill(series->y, n, y);
+    series_fill(series->low, n, low);
+    series_fill(series->high, n, high);
     hb_figure_cell *cell = &figure->cells[figure->n_panels - 1];
     if (cell->last)
         cell->last->next = series;
@@ -234,8 +234,8 @@ hb_status hb_figure_shade(hb_figure *figure, double value)
 }
 
 /* Writes STEM.plot.csv, STEM.gp and the pictures; path has room for the stem and an extension. */
-static hb_status write_files(const hb_figure *figure, const char *stem, int formats, char *path,
-                             size_t size)
+static hb_status figure_write_files(const hb_figure *figure, const char *stem, int formats,
+                                    char *path, size_t size)
 {
     static const struct {
         int flag;
@@ -275,5 +275,5 @@ hb_status hb_figure_write(hb_figure *figure, int formats, const char *stem)
              HB_ERROR_ARGUMENT, "formats is %d; it must be an OR of HB_FORMAT_SVG, _PNG and _PDF",
              formats);
     char path[4096];
-    return write_files(figure, stem, formats, path, sizeof path);
+    return figure_write_files(figure, stem, formats, path, sizeof path);
 }

@@ -36,7 +36,7 @@ hb_status hb_figure_add(hb_figure *figure, const char *label, hb_style style, in
 
 /* The numbers, and the script that draws them from the file `csv_name` beside it. */
 hb_status hb_figure_write_csv(const hb_figure *figure, const char *path);
-/* The rows of one figure of a film, each behind frame and t. */
+/* The rows of one figure of an animation, each behind frame and t. */
 hb_status hb_figure_csv_frame(const hb_figure *figure, hb_writer *writer, size_t frame, double t);
 hb_status hb_figure_write_script(const hb_figure *figure, const char *path, const char *csv_name);
 

@@ -2,14 +2,14 @@
  *
  * The .csv is in long form, one point per row: panel,series,label,x,y,low,high; panels and series
  * count from 1, an absent number is an empty field. The script picks each series out of it by its
- * two numbers, so that a reader can change a value in the .csv and draw again; it names the rows of each
- * too, which spares gnuplot the rest: a figure of fifty series is drawn six times faster.
+ * two numbers, so that a reader can change a value in the .csv and draw again; it names the rows of
+ * each too, which spares gnuplot the rest: a figure of fifty series is drawn six times faster.
  *
  * Colours are those of Okabe and Ito (2008), distinct for all common kinds of colour vision; series
  * of markers differ in shape as well. */
 #include "base/context.h"
-#include "file/csv.h"
-#include "plot/film.h"
+#include "file/writer.h"
+#include "plot/animation.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -19,7 +19,7 @@
 static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00",
                                       "#CC79A7", "#56B4E9", "#000000"};
 static const int MARKERS[] = {7, 5, 9, 13, 11, 15, 4}; /* gnuplot's filled shapes */
-enum { N_COLORS = 7, FRAME_DIGITS = 7 /* of the numbers of films, which are many */ };
+enum { N_COLORS = 7, FRAME_DIGITS = 7 /* of the numbers of animations, which are many */ };
 #define HEAD_PIXELS 6.0 /* the length of an arrow's head */
 
 /* ---- the numbers ---- */
@@ -73,8 +73,8 @@ hb_status hb_figure_csv_frame(const hb_figure *figure, hb_writer *writer, size_t
 
 /* ---- the script ---- */
 
-/* Writes text in gnuplot's single quotes, where only the quote itself needs doubling: nothing in them is
- * run, other than backquotes in its double quotes. */
+/* Writes text in gnuplot's single quotes, where only the quote itself needs doubling: nothing in
+ * them is run, other than backquotes in its double quotes. */
 static hb_status write_quoted_after(hb_writer *writer, const char *begin, const char *text)
 {
     HB_TRY(hb_writer_printf(writer, "'%s", begin));
@@ -83,7 +83,8 @@ static hb_status write_quoted_after(hb_writer *writer, const char *begin, const 
     return hb_writer_write(writer, 1, "'");
 }
 
-/* gnuplot does not understand a doubled quote at the very beginning; a typographic one stands there. */
+/* gnuplot does not understand a doubled quote at the very beginning; a typographic one stands
+ * there. */
 static hb_status write_quoted(hb_writer *writer, const char *text)
 {
     const int quote = text[0] == '\'';
@@ -132,9 +133,8 @@ static hb_status write_prologue(const hb_figure *figure, hb_writer *writer, cons
         "if (format eq 'page') set terminal pngcairo enhanced size %d,%d font 'Helvetica,16' "
         "fontscale 1.05 linewidth 1.4 pointscale 1.4 dashlength 1 background '#ffffff'\n",
         name, width, height, 2 * width, 2 * height, width / 96.0, height / 96.0, width, height,
-        (int)(HB_FILM_PAGE_SCALE * width), (int)(HB_FILM_PAGE_SCALE * height)));
-    /* gnuplot would run a name that begins with <, and take -, + and $NAME for other things; ./ keeps
-     * every name a name */
+        (int)(HB_ANIMATION_PAGE_SCALE * width), (int)(HB_ANIMATION_PAGE_SCALE * height)));
+    /* gnuplot would run a name that begins with <, and take -, + and $NAME for other things */
     HB_TRY(hb_writer_printf(writer, "data = "));
     HB_TRY(write_quoted_after(writer, "./", csv_name));
     return hb_writer_printf(
@@ -172,10 +172,11 @@ static void positive_range(const hb_figure_cell *cell, int vertical, double *low
     }
 }
 
-/* Ticks of a logarithmic axis, from the last power of the base below the data: left to itself, gnuplot
- * starts a geometric series of ticks at a multiple of the base. Decades are written 10^n; an axis that
- * crosses fewer than two of them would be left almost bare, and gets plain numbers at gnuplot's own
- * ticks instead; one that crosses more than nine gets every second, third, .. decade. */
+/* Ticks of a logarithmic axis, from the last power of the base below the data: left to itself,
+ * gnuplot starts a geometric series of ticks at a multiple of the base. Decades are written 10^n;
+ * an axis that crosses fewer than two of them would be left almost bare, and gets plain numbers at
+ * gnuplot's own ticks instead; one that crosses more than nine gets every second, third, ..
+ * decade. */
 static hb_status write_log_ticks(hb_writer *writer, char axis, int base, double low, double high)
 {
     const double radix = base == 2 ? 2 : 10;
@@ -207,6 +208,16 @@ static hb_status write_names(hb_writer *writer, const char *names)
     return hb_writer_printf(writer, ")\n");
 }
 
+/* A star where there is no end: an empty one would keep that of the panel before. */
+static hb_status write_range(hb_writer *writer, const char *axis, double from, double to)
+{
+    HB_TRY(hb_writer_printf(writer, "set %srange [", axis));
+    HB_TRY(isfinite(from) ? hb_writer_printf(writer, "%.17g:", from)
+                          : hb_writer_printf(writer, "*:"));
+    return isfinite(to) ? hb_writer_printf(writer, "%.17g]\n", to)
+                        : hb_writer_printf(writer, "*]\n");
+}
+
 static hb_status write_axis(hb_writer *writer, const hb_figure_cell *cell, int vertical)
 {
     const hb_panel_settings *panel = &cell->panel;
@@ -226,12 +237,7 @@ static hb_status write_axis(hb_writer *writer, const hb_figure_cell *cell, int v
                                 axis, axis, axis));
     }
     if (!vertical && panel->x_names) HB_TRY(write_names(writer, panel->x_names));
-    HB_TRY(hb_writer_printf(writer, "set %crange [", axis));
-    /* a star, since an empty end would keep that of the panel before */
-    HB_TRY(isfinite(from) ? hb_writer_printf(writer, "%.17g:", from)
-                          : hb_writer_printf(writer, "*:"));
-    return isfinite(to) ? hb_writer_printf(writer, "%.17g]\n", to)
-                        : hb_writer_printf(writer, "*]\n");
+    return write_range(writer, vertical ? "y" : "x", from, to);
 }
 
 /* gnuplot's words for the colour of a series. */
@@ -302,15 +308,6 @@ static hb_status write_look(hb_writer *writer, const hb_series *series, int pane
     return HB_OK;
 }
 
-static hb_status write_color_range(hb_writer *writer, const hb_panel_settings *panel)
-{
-    HB_TRY(hb_writer_printf(writer, "set cbrange ["));
-    HB_TRY(isfinite(panel->color_min) ? hb_writer_printf(writer, "%.17g:", panel->color_min)
-                                      : hb_writer_printf(writer, "*:"));
-    return isfinite(panel->color_max) ? hb_writer_printf(writer, "%.17g]\n", panel->color_max)
-                                      : hb_writer_printf(writer, "*]\n");
-}
-
 static int has_shades(const hb_figure_cell *cell)
 {
     for (const hb_series *s = cell->first; s; s = s->next)
@@ -318,8 +315,8 @@ static int has_shades(const hb_figure_cell *cell)
     return 0;
 }
 
-/* The colours of an image: light where little is, dark where much is, readable when printed in grey. Those of
- * shades: all of them dark enough to be seen on white, and different in grey too. */
+/* The colours of an image: light where little is, dark where much is, readable when printed in
+ * grey. Those of shades: all of them dark enough to be seen on white, and different in grey too. */
 static hb_status write_colors(hb_writer *writer, const hb_figure_cell *cell)
 {
     const hb_series *image = cell->first;
@@ -331,7 +328,7 @@ static hb_status write_colors(hb_writer *writer, const hb_figure_cell *cell)
         is_image ? "0 '#ffffff', 1 '#dbe9f6', 2 '#bad6eb', 3 '#89bedc', "
                    "4 '#539ecd', 5 '#2b7bba', 6 '#0b559f', 7 '#08306b'"
                  : "0 '#440154', 1 '#414487', 2 '#2a788e', 3 '#22a884', 4 '#7ad151'"));
-    HB_TRY(write_color_range(writer, &cell->panel));
+    HB_TRY(write_range(writer, "cb", cell->panel.color_min, cell->panel.color_max));
     if (!is_image && !label) return hb_writer_printf(writer, "unset colorbox\nset rmargin 2\n");
     HB_TRY(hb_writer_printf(
         writer, "set rmargin 13\n"

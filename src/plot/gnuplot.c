@@ -33,7 +33,7 @@ typedef struct child {
 } child;
 
 /* Starts gnuplot with its standard output and error at the given pipes. Returns an errno value. */
-static int spawn_gnuplot(const char *directory, const char *script, const char *format, int output,
+static int gnuplot_spawn(const char *directory, const char *script, const char *format, int output,
                          int complaints, pid_t *pid)
 {
     char setting[32], name[] = "gnuplot", defaults[] = "-d", evaluate[] = "-e", file[256];
@@ -52,8 +52,8 @@ static int spawn_gnuplot(const char *directory, const char *script, const char *
     return error;
 }
 
-static hb_status start(hb_context *context, const char *directory, const char *script,
-                       const char *format, child *out)
+static hb_status gnuplot_start(hb_context *context, const char *directory, const char *script,
+                               const char *format, child *out)
 {
     int output[2], complaints[2];
     *out = (child){.pid = -1, .output = -1, .complaints = -1};
@@ -61,7 +61,7 @@ static hb_status start(hb_context *context, const char *directory, const char *s
              strerror(errno));
     int error = pipe2(complaints, O_CLOEXEC) == 0 ? 0 : errno;
     if (!error) {
-        error = spawn_gnuplot(directory, script, format, output[1], complaints[1], &out->pid);
+        error = gnuplot_spawn(directory, script, format, output[1], complaints[1], &out->pid);
         close(complaints[1]);
         if (error) close(complaints[0]);
     }
@@ -77,7 +77,7 @@ static hb_status start(hb_context *context, const char *directory, const char *s
 
 /* gnuplot's SVG leaves it to the reader whether the blanks around a change of font count, and some
  * programs drop them; the tag at the head of a picture gets the attribute that says they do. */
-static hb_status write_head(hb_writer *writer, const char *block, size_t n)
+static hb_status gnuplot_write_head(hb_writer *writer, const char *block, size_t n)
 {
     static const char tag[] = "<svg ", space[] = "xml:space=\"preserve\" ";
     const char *svg = memmem(block, n, tag, strlen(tag));
@@ -89,7 +89,7 @@ static hb_status write_head(hb_writer *writer, const char *block, size_t n)
 }
 
 /* Moves what is ready on one pipe; *descriptor becomes -1 at its end. */
-static hb_status drain(child *gnuplot, int *descriptor, hb_writer *writer)
+static hb_status gnuplot_drain(child *gnuplot, int *descriptor, hb_writer *writer)
 {
     char block[1 << 16];
     ssize_t n = read(*descriptor, block, sizeof block);
@@ -102,7 +102,7 @@ static hb_status drain(child *gnuplot, int *descriptor, hb_writer *writer)
     if (descriptor == &gnuplot->output) {
         const int head = gnuplot->written < HEAD;
         gnuplot->written += (size_t)n;
-        return head ? write_head(writer, block, (size_t)n)
+        return head ? gnuplot_write_head(writer, block, (size_t)n)
                     : hb_writer_write(writer, (size_t)n, block);
     }
     const size_t capacity = sizeof gnuplot->text - 1 - gnuplot->used;
@@ -113,7 +113,7 @@ static hb_status drain(child *gnuplot, int *descriptor, hb_writer *writer)
 }
 
 /* Reads both pipes to their ends, then waits; *code is gnuplot's exit code, or -1. */
-static hb_status collect(child *gnuplot, hb_writer *writer, int *code)
+static hb_status gnuplot_collect(child *gnuplot, hb_writer *writer, int *code)
 {
     hb_status status = HB_OK;
     while (gnuplot->output >= 0 || gnuplot->complaints >= 0) {
@@ -121,7 +121,8 @@ static hb_status collect(child *gnuplot, hb_writer *writer, int *code)
         if (poll(pipes, 2, -1) < 0) continue; /* EINTR */
         for (int i = 0; i < 2; i++) {
             if (!pipes[i].revents) continue;
-            hb_status drained = drain(gnuplot, i ? &gnuplot->complaints : &gnuplot->output, writer);
+            hb_status drained =
+                gnuplot_drain(gnuplot, i ? &gnuplot->complaints : &gnuplot->output, writer);
             if (status == HB_OK) status = drained;
         }
     }
@@ -140,11 +141,11 @@ static const char *complaints_of(child *gnuplot)
     return *text ? text : "it wrote no picture";
 }
 
-static hb_status run(hb_context *context, const char *directory, const char *script,
-                     const char *format, const char *path)
+static hb_status gnuplot_run_here(hb_context *context, const char *directory, const char *script,
+                                  const char *format, const char *path)
 {
     child gnuplot;
-    HB_TRY(start(context, directory, script, format, &gnuplot));
+    HB_TRY(gnuplot_start(context, directory, script, format, &gnuplot));
     hb_writer *writer = NULL;
     int code;
     hb_status status = hb_writer_create(context, path, &writer);
@@ -152,7 +153,7 @@ static hb_status run(hb_context *context, const char *directory, const char *scr
         close(gnuplot.output);
         gnuplot.output = -1;
     }
-    hb_status collected = collect(&gnuplot, writer, &code);
+    hb_status collected = gnuplot_collect(&gnuplot, writer, &code);
     if (status == HB_OK) status = collected;
     if (status == HB_OK && (code != 0 || gnuplot.written == 0))
         status = hb_fail(context, HB_ERROR_FILE, "gnuplot failed on %s/%s: %s", directory, script,
@@ -166,11 +167,13 @@ static hb_status run(hb_context *context, const char *directory, const char *scr
 hb_status hb_gnuplot_run(hb_context *context, const char *directory, const char *script,
                          const char *format, const char *path)
 {
-    if (hb_context_ranks(context) == 1) return run(context, directory, script, format, path);
+    if (hb_context_ranks(context) == 1)
+        return gnuplot_run_here(context, directory, script, format, path);
     hb_status status = HB_OK;
     if (hb_team_is_first(context)) {
         hb_context alone = hb_context_child(context, 1);
-        status = hb_context_adopt(context, &alone, run(&alone, directory, script, format, path));
+        status = hb_context_adopt(context, &alone,
+                                  gnuplot_run_here(&alone, directory, script, format, path));
     }
     return hb_context_settle(context, status);
 }

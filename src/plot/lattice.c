@@ -1,10 +1,11 @@
 /* Functions of the plane in a figure: an image of the values, and lines of equal value.
  *
- * Contours by marching squares: on each cell of the lattice the function is taken as linear along the
- * four edges, an edge whose ends lie on both sides of the level is crossed at
+ * Contours by marching squares: on each cell of the lattice the function is taken as linear along
+ * the four edges, an edge whose ends lie on both sides of the level is crossed at
  *     a + (level - f(a))/(f(b) - f(a)) (b - a),
- * and the crossings are joined in pairs. A saddle (four crossings) is decided by the mean of the four
- * corners. For f = x^2 + y^2 on a lattice of step h every crossing is within h^2/8 of the circle's radius. */
+ * and the crossings are joined in pairs. A saddle (four crossings) is decided by the mean of the
+ * four corners. For f = x^2 + y^2 on a lattice of step h every crossing is within h^2/8 of the
+ * circle's radius. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "plot/figure.h"
@@ -66,7 +67,7 @@ typedef struct segments {
     double *x, *y; // (capacity), NULL while the pieces are only counted
 } segments;
 
-static void add_segment(segments *out, const double a[2], const double b[2])
+static void contours_add(segments *out, const double a[2], const double b[2])
 {
     if (out->x) {
         const double x[] = {a[0], b[0], NAN}, y[] = {a[1], b[1], NAN};
@@ -79,8 +80,8 @@ static void add_segment(segments *out, const double a[2], const double b[2])
 }
 
 /* Corners go round the cell: (i,j), (i+1,j), (i+1,j+1), (i,j+1); edge k joins corners k and k+1. */
-static void march_cell(const hb_lattice *lattice, const double f[4], int i, int j, double level,
-                       segments *out)
+static void contours_of_cell(const hb_lattice *lattice, const double f[4], int i, int j,
+                             double level, segments *out)
 {
     static const int di[] = {0, 1, 1, 0}, dj[] = {0, 0, 1, 1};
     double crossing[4][2];
@@ -89,20 +90,20 @@ static void march_cell(const hb_lattice *lattice, const double f[4], int i, int 
         const int next = (k + 1) % 4;
         if (!isfinite(f[k]) || !isfinite(f[next])) return;
         if ((f[k] > level) == (f[next] > level)) continue;
-        const double share = (level - f[k]) / (f[next] - f[k]);
-        crossing[n][0] = x_of(lattice, i + di[k] + share * (di[next] - di[k]));
-        crossing[n][1] = y_of(lattice, j + dj[k] + share * (dj[next] - dj[k]));
+        const double fraction = (level - f[k]) / (f[next] - f[k]);
+        crossing[n][0] = x_of(lattice, i + di[k] + fraction * (di[next] - di[k]));
+        crossing[n][1] = y_of(lattice, j + dj[k] + fraction * (dj[next] - dj[k]));
         n++;
     }
-    if (n == 2) add_segment(out, crossing[0], crossing[1]);
+    if (n == 2) contours_add(out, crossing[0], crossing[1]);
     if (n != 4) return;
     const int joined = (f[0] + f[1] + f[2] + f[3] > 4 * level) == (f[0] > level);
-    add_segment(out, crossing[0], crossing[joined ? 1 : 3]);
-    add_segment(out, crossing[2], crossing[joined ? 3 : 1]);
+    contours_add(out, crossing[0], crossing[joined ? 1 : 3]);
+    contours_add(out, crossing[2], crossing[joined ? 3 : 1]);
 }
 
-static void march(const hb_lattice *lattice, const double *values, int n_levels,
-                  const double *levels, segments *out)
+static void contours_find(const hb_lattice *lattice, const double *values, int n_levels,
+                          const double *levels, segments *out)
 {
     const size_t nx = (size_t)lattice->nx;
     out->n = 0;
@@ -111,7 +112,7 @@ static void march(const hb_lattice *lattice, const double *values, int n_levels,
             for (int i = 0; i + 1 < lattice->nx; i++) {
                 const double *low = values + (size_t)j * nx + (size_t)i, *high = low + nx;
                 const double corners[] = {low[0], low[1], high[1], high[0]};
-                march_cell(lattice, corners, i, j, levels[k], out);
+                contours_of_cell(lattice, corners, i, j, levels[k], out);
             }
 }
 
@@ -121,13 +122,13 @@ hb_status hb_figure_contours(hb_figure *figure, int color, int n_levels, const h
     hb_context *context = figure ? figure->context : NULL;
     HB_TRY(hb_lattice_check(context, lattice));
     segments lines = {0};
-    march(lattice, values, n_levels, levels, &lines);
+    contours_find(lattice, values, n_levels, levels, &lines);
     if (lines.n == 0) return HB_OK;
     void *memory;
     HB_TRY(hb_allocate(context, 2 * lines.n, sizeof(double), &memory));
     lines.x = memory;
     lines.y = lines.x + lines.n;
-    march(lattice, values, n_levels, levels, &lines);
+    contours_find(lattice, values, n_levels, levels, &lines);
     hb_status status =
         hb_figure_add(figure, label, HB_STYLE_THIN, color, lines.n, lines.x, lines.y, NULL, NULL);
     hb_release(context, memory);

@@ -3,10 +3,11 @@
  * In the unit square of the lattice (so that spacing is even to the eye, whatever the units) a line
  * solves dp/ds = direction(p), |direction| = 1, by the classical Runge-Kutta method of fourth order
  * with step STEP, forward and backward from its seed; the field is bilinear between the points.
- * Spacing: the square is cut into MASK x MASK cells. A line takes the cells that it passes, ends where
- * it would enter a cell that another line has, leaves the square or the field vanishes; a line shorter
- * than SHORTEST gives its cells back. Seeds are the centres of free cells, from the middle outward, so
- * that the important lines are drawn first. On the field (-y, x) a line stays on its circle to 1e-6. */
+ * Spacing: the square is cut into MASK x MASK cells. A line takes the cells that it passes, ends
+ * where it would enter a cell that another line has, leaves the square or the field vanishes; a
+ * line shorter than SHORTEST gives its cells back. Seeds are the centres of free cells, from the
+ * middle outward, so that the important lines are drawn first. On the field (-y, x) a line stays on
+ * its circle to 1e-6. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "plot/figure.h"
@@ -38,15 +39,15 @@ static double bilinear(const hb_lattice *lattice, const double *values, const do
     return (1 - t) * ((1 - s) * low[0] + s * low[1]) + t * ((1 - s) * high[0] + s * high[1]);
 }
 
-static int inside(const double p[2])
+static int is_in_square(const double p[2])
 {
     return p[0] >= 0 && p[0] <= 1 && p[1] >= 0 && p[1] <= 1;
 }
 
 /* The unit direction at p, in the square; 0 outside it or where the field vanishes. */
-static int direction(const stream *s, const double p[2], double sign, double out[2])
+static int stream_direction(const stream *s, const double p[2], double sign, double out[2])
 {
-    if (!inside(p)) return 0;
+    if (!is_in_square(p)) return 0;
     const hb_lattice *lattice = s->lattice;
     const double u = bilinear(lattice, s->along_x, p) / (lattice->x1 - lattice->x0);
     const double v = bilinear(lattice, s->along_y, p) / (lattice->y1 - lattice->y0);
@@ -59,17 +60,17 @@ static int direction(const stream *s, const double p[2], double sign, double out
 
 static int runge_kutta_step(const stream *s, double sign, double p[2])
 {
-    static const double shares[] = {0, 0.5, 0.5, 1}, weights[] = {1, 2, 2, 1};
+    static const double stages[] = {0, 0.5, 0.5, 1}, weights[] = {1, 2, 2, 1};
     double k[2] = {0, 0}, sum[2] = {0, 0};
     for (int stage = 0; stage < 4; stage++) {
-        const double q[] = {p[0] + shares[stage] * STEP * k[0], p[1] + shares[stage] * STEP * k[1]};
-        if (!direction(s, q, sign, k)) return 0;
+        const double q[] = {p[0] + stages[stage] * STEP * k[0], p[1] + stages[stage] * STEP * k[1]};
+        if (!stream_direction(s, q, sign, k)) return 0;
         for (int c = 0; c < 2; c++) sum[c] += weights[stage] * k[c];
     }
     /* near a zero of the field the four directions disagree, and the sum is short */
     if (hypot(sum[0], sum[1]) < 3) return 0;
     for (int c = 0; c < 2; c++) p[c] += STEP / 6 * sum[c];
-    return inside(p);
+    return is_in_square(p);
 }
 
 static int *cell_of(stream *s, const double p[2])
@@ -79,7 +80,7 @@ static int *cell_of(stream *s, const double p[2])
 }
 
 /* Follows the field from line[MOST_STEPS] in one direction; returns the number of steps. */
-static int follow(stream *s, int number, int sign)
+static int stream_follow(stream *s, int number, int sign)
 {
     double p[2] = {s->line[MOST_STEPS][0], s->line[MOST_STEPS][1]};
     int *before = cell_of(s, p);
@@ -104,7 +105,7 @@ static double to_y(const stream *s, double p)
     return s->lattice->y0 + p * (s->lattice->y1 - s->lattice->y0);
 }
 
-static void store_point(stream *s, double x, double y)
+static void stream_store_point(stream *s, double x, double y)
 {
     if (s->x) {
         s->x[s->n] = x;
@@ -114,12 +115,12 @@ static void store_point(stream *s, double x, double y)
 }
 
 /* The line from index first to last, with its head in the middle. */
-static void store_line(stream *s, int first, int last)
+static void stream_store_line(stream *s, int first, int last)
 {
     for (int k = first; k < last; k += THINNED)
-        store_point(s, to_x(s, s->line[k][0]), to_y(s, s->line[k][1]));
-    store_point(s, to_x(s, s->line[last][0]), to_y(s, s->line[last][1]));
-    store_point(s, NAN, NAN);
+        stream_store_point(s, to_x(s, s->line[k][0]), to_y(s, s->line[k][1]));
+    stream_store_point(s, to_x(s, s->line[last][0]), to_y(s, s->line[last][1]));
+    stream_store_point(s, NAN, NAN);
     const double *middle = s->line[(first + last) / 2], *next = middle + 2;
     if (s->head_x) {
         s->head_x[s->n_arrows] = to_x(s, middle[0]);
@@ -130,16 +131,16 @@ static void store_line(stream *s, int first, int last)
     s->n_arrows++;
 }
 
-static void try_seed(stream *s, int i, int j, int number)
+static void stream_try_seed(stream *s, int i, int j, int number)
 {
     double *seed = s->line[MOST_STEPS];
     seed[0] = (i + 0.5) / MASK;
     seed[1] = (j + 0.5) / MASK;
     if (*cell_of(s, seed)) return;
     *cell_of(s, seed) = number;
-    const int forward = follow(s, number, 1), backward = follow(s, number, -1);
+    const int forward = stream_follow(s, number, 1), backward = stream_follow(s, number, -1);
     if ((forward + backward) * STEP >= SHORTEST) {
-        store_line(s, MOST_STEPS - backward, MOST_STEPS + forward);
+        stream_store_line(s, MOST_STEPS - backward, MOST_STEPS + forward);
         return;
     }
     for (int k = 0; k < MASK * MASK; k++)
@@ -147,7 +148,7 @@ static void try_seed(stream *s, int i, int j, int number)
 }
 
 /* Rings of cells round the middle, from the inside outward. */
-static void trace(stream *s)
+static void stream_trace(stream *s)
 {
     int number = 1;
     memset(s->mask, 0, sizeof s->mask);
@@ -156,11 +157,11 @@ static void trace(stream *s)
         for (int j = 0; j < MASK; j++)
             for (int i = 0; i < MASK; i++) {
                 const int from_middle = (int)fmax(abs(2 * i - MASK + 1), abs(2 * j - MASK + 1));
-                if (from_middle == ring) try_seed(s, i, j, number++);
+                if (from_middle == ring) stream_try_seed(s, i, j, number++);
             }
 }
 
-static hb_status draw(hb_figure *figure, const char *label, int color, const stream *s)
+static hb_status stream_draw(hb_figure *figure, const char *label, int color, const stream *s)
 {
     HB_TRY(hb_figure_add(figure, label, HB_STYLE_THIN, color, s->n, s->x, s->y, NULL, NULL));
     return hb_figure_add(figure, NULL, HB_STYLE_ARROWS, color, s->n_arrows, s->head_x, s->head_y,
@@ -176,7 +177,7 @@ hb_status hb_figure_streamlines(hb_figure *figure, int color, const hb_lattice *
     HB_TRY(hb_allocate(context, 1, sizeof(stream), &memory));
     stream *s = memset(memory, 0, sizeof *s);
     *s = (stream){.lattice = lattice, .along_x = along_x, .along_y = along_y};
-    trace(s); /* counts */
+    stream_trace(s); /* counts */
     hb_status status = HB_OK;
     if (s->n_arrows > 0) {
         status = hb_allocate(context, 2 * s->n + 4 * s->n_arrows, sizeof(double), &memory);
@@ -187,8 +188,8 @@ hb_status hb_figure_streamlines(hb_figure *figure, int color, const hb_lattice *
             s->head_y = s->head_x + s->n_arrows;
             s->dx = s->head_y + s->n_arrows;
             s->dy = s->dx + s->n_arrows;
-            trace(s);
-            status = draw(figure, label, color, s);
+            stream_trace(s);
+            status = stream_draw(figure, label, color, s);
             hb_release(context, s->x);
         }
     }

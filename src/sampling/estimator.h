@@ -1,15 +1,15 @@
-/* sampling/estimator.h: what particles and walks have in common: they add rounds to tallies.
+/* sampling/estimator.h: what particles and walks have in common: they add rounds to accumulators.
  *
- * Round k is a function of (problem, settings, seed, k) and, for walks, of the point alone; so rounds can
- * be stopped and gone on with at any time, and the number of threads changes no bit. */
+ * Round k is a function of (problem, settings, seed, k) and, for walks, of the point alone; so
+ * rounds can be stopped and resumed at any time, and the number of threads changes no bit. */
 #ifndef HB_SAMPLING_ESTIMATOR_H
 #define HB_SAMPLING_ESTIMATOR_H
 
-#include "sampling/tally.h"
+#include "sampling/accumulator.h"
 
 #include <heatball/solve.h>
 
-#define HB_WATCH_FIRST ((uint64_t)1 << 32)
+#define HB_DIAGNOSTIC_FIRST ((uint64_t)1 << 32)
 
 typedef struct hb_estimator {
     void *self;
@@ -28,18 +28,23 @@ typedef struct hb_estimator {
     const unsigned char
         *unserved;  /* NULL, or (n): 1 where one round would take more than the time */
     char note[512]; /* what was chosen and why, one line */
-    /* Adds round k to tallies[n][hb_tally_size(dim)] of the points with wanted[i] != 0. Progress is
-     * reported under the name `unit`. */
-    hb_status (*round)(void *self, uint64_t k, const unsigned char *wanted, double *tallies);
-    /* NULL where no samples are left for it, or: adds round k of the watch, which decides about doubts and is not
-     * averaged (sampling.c): as many samples, or a part of them, from HB_WATCH_FIRST + k of the rounds that there are
-     * with so many. watch_parts of its units are worth one unit of a round. */
-    hb_status (*watch)(void *self, uint64_t k, const unsigned char *wanted, double *tallies);
-    double watch_parts;
-    /* NULL, or: rounds of so many samples from now on; 0 when there are none of this size. A limit on the
-     * time makes rounds smaller, and who goes on from a state needs those that it was made with. */
+    /* Adds round k to accumulators[n][hb_accumulator_size(dim)] of the points with wanted[i] != 0.
+     * Progress is reported under the name `unit`. */
+    hb_status (*round)(void *self, uint64_t k, const unsigned char *wanted, double *accumulators);
+    /* NULL where no samples are left for it, or: adds round k of the diagnostic sample, which
+     * decides about flags and is not averaged (sampling.c): as many samples, or a part of them,
+     * from HB_DIAGNOSTIC_FIRST + k of the rounds that there are with so many. diagnostic_parts of
+     * its units are worth one unit of a round. */
+    hb_status (*diagnostic)(void *self, uint64_t k, const unsigned char *wanted,
+                            double *accumulators);
+    double diagnostic_parts;
+    /* NULL, or: rounds of so many samples from now on; 0: there are none of this size. A limit on
+     * the time makes rounds smaller, and resuming needs those of the state. */
     int (*resize)(void *self, uint64_t samples_per_round);
     void (*destroy)(void *self); /* frees log_scale too */
 } hb_estimator;
+
+/* Appends to a note, of which no more than `limit` characters are used. */
+void hb_note_append(char *note, size_t limit, const char *format, ...) HB_PRINTF(3, 4);
 
 #endif

@@ -1,28 +1,17 @@
 /* Rounds until enough.
  *
- * An estimator adds round k = 0, 1, 2 ... to the tallies of the points that are wanted. Round k is a
- * function of the problem, the seed and k alone, so the answer is a function of the number of rounds at
- * each point, whoever stopped and went on in between.
- *
- * A point is wanted until it has its samples and, when errors are asked for, until
+ * Round k is a function of the problem, the seed and k alone, so the answer is a function of the
+ * number of rounds at each point, whoever stopped and resumed in between. A point is wanted until
+ * it has its samples and, when errors are asked for, until
  *     density_se/density <= density_error,
  *     |score_se| <= score_error max(|score|, 1/sqrt(2 tau))     (at a mode the score is 0)
- * and no doubt of tally.h is left. An error is chance c and what no sample mends, f, both in units of what is asked
- * for: c^2 falls with the rounds to 1 - f^2. Where f leaves too little room, rounds end at c = f/ONLY_BIAS, and the
- * point's warning says so. Errors are looked at only after LEAST_PART of the usual samples: a
- * spread from few units may be small by chance. A doubt may never go away; without a limit on the time a
- * point that is doubted after GIVE_UP times the usual samples is left as it is.
- *
- * Doubts about tails are decided by a watch (tally.c): other draws, as many or fewer, that are counted apart and
- * never averaged. An estimator without a watch (paths of the user, closed forms) is judged by its own units.
- *
- * A round is counted beside the tallies and merged when it is complete, so a round that is interrupted
- * leaves no trace. The state is saved after the first round, then after 1, 2, 4 ... seconds, and at last after
- * save_every.
- * With two runs each has a part of the time, and then another where the other's points are doubted
- * (ask_for_help).
- * Must reproduce: with 1000 samples per round, an error of 0.01 and units of unit mean and variance 1,
- * sampling stops at about 10000 units. */
+ * and no flag is left. An error is chance c and what no sample mends, f, both in units of what is
+ * asked for: c^2 falls with the rounds to 1 - f^2; where f leaves too little room, rounds end at
+ * c = f/ONLY_BIAS. A round is counted apart and merged when it is complete, so one that is
+ * interrupted leaves no trace. With two runs each has a part of the time, then another where the
+ * other's points are flagged.
+ * Must reproduce: with 1000 samples per round, an error of 0.01 and units of unit mean and variance
+ * 1, sampling stops at about 10000 units. */
 #include "sampling/sampling.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -30,6 +19,8 @@
 #include "base/team_tasks.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 static const double FIRST_GAP = 1, SAVE_PERIOD = 60; /* seconds between saves */
@@ -37,10 +28,20 @@ static const double LEAST_PART = 0.1, GIVE_UP = 16;
 static const double ONLY_BIAS =
     2; /* an error that is so much more systematic than chance: no sample mends it */
 
+void hb_note_append(char *note, size_t limit, const char *format, ...)
+{
+    const size_t used = strlen(note);
+    va_list arguments;
+    if (used + 1 >= limit) return;
+    va_start(arguments, format);
+    vsnprintf(note + used, limit - used, format, arguments);
+    va_end(arguments);
+}
+
 /* ---- making and unmaking ---- */
 
-/* What a round reports under the name of its unit becomes a part of the whole; other reports, of the work
- * inside, only ask whether to stop. */
+/* What a round reports under the name of its unit becomes a part of the whole; other reports, of
+ * the work inside, only ask whether to stop. */
 static int report_part(void *user, const char *what, double done, double total)
 {
     hb_sampling *s = user;
@@ -48,7 +49,7 @@ static int report_part(void *user, const char *what, double done, double total)
     const hb_context_settings *outside = &s->context->settings;
     if (!r->what) return outside->progress(outside->progress_user, what, done, total);
     if (total > 0 && strcmp(what, r->what) == 0) r->part = fmax(r->part, fmin(done / total, 1));
-    const double now = r->done + r->share * r->part;
+    const double now = r->done + r->fraction * r->part;
     return outside->progress(outside->progress_user, r->what, now, fmax(now, r->total));
 }
 
@@ -95,36 +96,36 @@ hb_status hb_sampling_add(hb_sampling *s, const hb_estimator *estimator)
 {
     hb_sampling_run *run = &s->runs[s->n_runs++];
     *run = (hb_sampling_run){.estimator = *estimator};
-    const size_t n = s->n, all = n * hb_tally_size(s->dim);
-    HB_TRY(HB_WORKSPACE(s->context, &run->work, HB_ARRAY(run->tallies, 2 * all),
+    const size_t n = s->n, all = n * hb_accumulator_size(s->dim);
+    HB_TRY(HB_WORKSPACE(s->context, &run->work, HB_ARRAY(run->accumulators, 2 * all),
                         HB_ARRAY(run->fresh, 2 * all), HB_ARRAY(run->rounds, n),
                         HB_ARRAY(run->chosen, n), HB_ARRAY(run->wanted, n),
                         HB_ARRAY(run->helps, n)));
     memset(run->work.memory, 0, run->work.size);
     memset(run->chosen, 1, n);
-    run->watch = run->tallies + all;
+    run->diagnostic = run->accumulators + all;
     return HB_OK;
 }
 
 /* ---- one round ---- */
 
-hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, int watched,
+hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, int diagnosed,
                             double rounds, double total)
 {
     const hb_estimator *e = &run->estimator;
-    const double share = (double)e->samples_per_round;
-    const size_t size = hb_tally_size(s->dim), all = s->n * size;
+    const double fraction = (double)e->samples_per_round;
+    const size_t size = hb_accumulator_size(s->dim), all = s->n * size;
     for (size_t i = 0; i < 2 * s->n; i++)
-        if (run->wanted[i % s->n]) hb_tally_clear(s->dim, run->fresh + i * size);
-    s->report = (hb_sampling_report){e->unit, rounds * share, total, share, 0};
+        if (run->wanted[i % s->n]) hb_accumulator_clear(s->dim, run->fresh + i * size);
+    s->report = (hb_sampling_report){e->unit, rounds * fraction, total, fraction, 0};
     hb_status status = e->round(e->self, k, run->wanted, run->fresh);
-    if (status == HB_OK && watched && e->watch && HB_WATCH_FIRST + k < e->rounds)
-        status = e->watch(e->self, k, run->wanted, run->fresh + all);
+    if (status == HB_OK && diagnosed && e->diagnostic && HB_DIAGNOSTIC_FIRST + k < e->rounds)
+        status = e->diagnostic(e->self, k, run->wanted, run->fresh + all);
     s->report.what = NULL;
     HB_TRY(hb_context_adopt(s->context, &s->inside, status));
     for (size_t i = 0; i < 2 * s->n; i++)
         if (run->wanted[i % s->n])
-            hb_tally_merge(s->dim, run->tallies + i * size, run->fresh + i * size);
+            hb_accumulator_merge(s->dim, run->accumulators + i * size, run->fresh + i * size);
     return HB_OK;
 }
 
@@ -150,7 +151,7 @@ typedef struct excess {
 
 /* Of the density (kind 0) or the score (1); 0 where nothing is asked for. */
 static excess excess_of(const hb_sampling *s, const hb_sampling_run *run, size_t point,
-                        const hb_tally_answer *answer, int kind)
+                        const hb_answer *answer, int kind)
 {
     const hb_estimator *e = &run->estimator;
     const size_t d = (size_t)s->dim;
@@ -165,32 +166,32 @@ static excess excess_of(const hb_sampling *s, const hb_sampling_run *run, size_t
                     hypot(kind ? answer->score_bias : answer->bias, fixed) / unit};
 }
 
-/* A doubt of the score counts where its error is asked for. */
-static int is_doubted(const hb_sampling *s, const hb_tally_answer *answer)
+/* A flag of the score counts where its error is asked for. */
+static int sampling_is_flagged(const hb_sampling *s, const hb_answer *answer)
 {
-    return answer->doubt != HB_TALLY_FINE ||
-           (s->settings->score_error > 0 && answer->score_doubt != HB_TALLY_FINE);
+    return answer->flag != HB_FLAG_NONE ||
+           (s->settings->score_error > 0 && answer->score_flag != HB_FLAG_NONE);
 }
 
 void hb_sampling_answer(const hb_sampling *s, const hb_sampling_run *run, size_t point,
-                        hb_tally_answer *answer, double *score, double *score_se)
+                        hb_answer *answer, double *score, double *score_se)
 {
     const hb_estimator *e = &run->estimator;
-    const double *tally = run->tallies + point * hb_tally_size(s->dim);
-    const double *watch = run->watch + point * hb_tally_size(s->dim);
-    hb_tally_watched(s->dim, tally, hb_tally_units(watch) > 0 ? watch : tally, e->watch_parts,
-                     e->log_scale[point], answer, score, score_se);
+    const double *sums = run->accumulators + point * hb_accumulator_size(s->dim);
+    const double *diagnostic = run->diagnostic + point * hb_accumulator_size(s->dim);
+    hb_accumulator_diagnosed(s->dim, sums, hb_accumulator_units(diagnostic) > 0 ? diagnostic : sums,
+                             e->diagnostic_parts, e->log_scale[point], answer, score, score_se);
     if (e->known_error)
-        hb_tally_widen(s->dim, e->known_error + point * (1 + (size_t)s->dim), answer, score_se);
+        hb_answer_widen(s->dim, e->known_error + point * (1 + (size_t)s->dim), answer, score_se);
 }
 
 int hb_sampling_has_met(const hb_sampling *s, const hb_sampling_run *run, size_t point,
-                        hb_tally_answer *answer)
+                        hb_answer *answer)
 {
-    hb_tally_answer own;
+    hb_answer own;
     if (!answer) answer = &own;
     hb_sampling_answer(s, run, point, answer, s->score, s->score + s->dim);
-    return !is_doubted(s, answer) && excess_of(s, run, point, answer, 0).all <= 1 &&
+    return !sampling_is_flagged(s, answer) && excess_of(s, run, point, answer, 0).all <= 1 &&
            excess_of(s, run, point, answer, 1).all <= 1;
 }
 
@@ -208,7 +209,7 @@ static double rounds_left(const hb_sampling *s, const hb_sampling_run *run, size
     const double done = (double)run->rounds[point], size = (double)run->estimator.samples_per_round;
     const double rounds_there_are = (double)(run->estimator.rounds - run->first) - done;
     const double missing = ceil((double)samples_asked(s, run) / size) - done;
-    hb_tally_answer answer;
+    hb_answer answer;
     if (!run->chosen[point] && !run->helps[point]) return 0;
     if (run->estimator.unserved && run->estimator.unserved[point]) return 0;
     if (missing > 0) return fmin(missing, rounds_there_are);
@@ -216,7 +217,7 @@ static double rounds_left(const hb_sampling *s, const hb_sampling_run *run, size
     const double last = ceil(GIVE_UP * (double)run->estimator.usual / size) - done;
     const excess density = excess_of(s, run, point, &answer, 0),
                  score = excess_of(s, run, point, &answer, 1);
-    if (is_doubted(s, &answer)) {
+    if (sampling_is_flagged(s, &answer)) {
         if (s->settings->max_time == 0 && last < 1) return 0;
         return fmin(fmax(last, 1), rounds_there_are);
     }
@@ -226,9 +227,9 @@ static double rounds_left(const hb_sampling *s, const hb_sampling_run *run, size
 int hb_sampling_missed(const hb_sampling *s, const hb_sampling_run *run, size_t point,
                        hb_sampling_miss *out)
 {
-    hb_tally_answer answer;
+    hb_answer answer;
     if (!wants_error(s) || hb_sampling_has_met(s, run, point, &answer)) return 0;
-    if (is_doubted(s, &answer) || rounds_left(s, run, point) > 0) return 0;
+    if (sampling_is_flagged(s, &answer) || rounds_left(s, run, point) > 0) return 0;
     const excess density = excess_of(s, run, point, &answer, 0),
                  score = excess_of(s, run, point, &answer, 1);
     const excess *worse = score.all > density.all ? &score : &density;
@@ -238,7 +239,7 @@ int hb_sampling_missed(const hb_sampling *s, const hb_sampling_run *run, size_t 
     return 1;
 }
 
-/* The next round of a run and the points that want it; 0 when no point wants any, or it is late. *left: rounds. */
+/* The next round of a run and who wants it; 0 when none does, or it is late. *left: rounds. */
 static int plan_round(hb_sampling *s, hb_sampling_run *run, uint64_t *next, double *left)
 {
     *left = 0;
@@ -287,12 +288,12 @@ static hb_status count_round(hb_sampling *s, hb_sampling_run *run, uint64_t next
 }
 
 /* 0: errors that can be told, 1: those of the density, 2: none. */
-static int doubts_at(const hb_sampling *s, const hb_sampling_run *run, size_t point)
+static int flags_at(const hb_sampling *s, const hb_sampling_run *run, size_t point)
 {
-    hb_tally_answer answer;
+    hb_answer answer;
     if (run->rounds[point] == 0) return 2;
     hb_sampling_has_met(s, run, point, &answer);
-    return answer.doubt != HB_TALLY_FINE ? 2 : answer.score_doubt != HB_TALLY_FINE;
+    return answer.flag != HB_FLAG_NONE ? 2 : answer.score_flag != HB_FLAG_NONE;
 }
 
 /* Whether a run has ended at a point without an error that is asked for. */
@@ -302,13 +303,13 @@ static int has_missed(const hb_sampling *s, const hb_sampling_run *run, size_t p
            rounds_left(s, run, point) == 0;
 }
 
-/* With two runs, the one that was not chosen tries where the chosen one is doubted or cannot reach the error that is
- * asked for. Its draws are others, so that this choice makes no bias. */
+/* With two runs, the one that was not chosen tries where the chosen one is flagged or cannot reach
+ * the error that is asked for. Its draws are others, so that this choice makes no bias. */
 static void ask_for_help(hb_sampling *s)
 {
     for (int k = 0; s->n_runs > 1 && k < 2; k++)
         for (size_t i = 0; i < s->n; i++)
-            s->runs[1 - k].helps[i] = s->runs[k].chosen[i] && (doubts_at(s, &s->runs[k], i) > 0 ||
+            s->runs[1 - k].helps[i] = s->runs[k].chosen[i] && (flags_at(s, &s->runs[k], i) > 0 ||
                                                                has_missed(s, &s->runs[k], i));
 }
 
@@ -318,13 +319,13 @@ const hb_sampling_run *hb_sampling_run_of(const hb_sampling *s, size_t point)
     const hb_sampling_run *own = &s->runs[s->runs[1].chosen[point]],
                           *other = &s->runs[!s->runs[1].chosen[point]];
     if (!other->helps[point]) return own;
-    const int better = doubts_at(s, own, point) - doubts_at(s, other, point);
+    const int better = flags_at(s, own, point) - flags_at(s, other, point);
     if (better == 0 && has_missed(s, own, point))
         return hb_sampling_has_met(s, other, point, NULL) ? other : own;
     return better > 0 ? other : own;
 }
 
-/* What has been done is kept, whatever ended the rounds; the first failure is the one that counts. */
+/* What has been done is kept, whatever ended the rounds; the first failure counts. */
 static hb_status keep_last(hb_sampling *s, hb_status status)
 {
     if (status == HB_OK) return hb_sampling_save(s);
@@ -338,7 +339,7 @@ static hb_status keep_last(hb_sampling *s, hb_status status)
                    s->settings->state);
 }
 
-/* A round that the deadline breaks off leaves no trace: keeping what was ready would favour short walks. */
+/* A round that the deadline breaks off leaves no trace: what was ready would favour short walks. */
 hb_status hb_sampling_perform(hb_sampling *s)
 {
     const double begin = hb_seconds(), left = s->start + s->settings->max_time - begin;

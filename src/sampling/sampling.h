@@ -1,6 +1,5 @@
-/* sampling/sampling.h: rounds of estimators at points until what is asked for is met, and their state.
- *
- * A run is one estimator with what it has counted; a sampling is one run, or two that share the points. */
+/* sampling/sampling.h: rounds of estimators at points until what is asked for is met; their state.
+ * A run is one estimator with what it has counted; a sampling is one run, or two. */
 #ifndef HB_SAMPLING_SAMPLING_H
 #define HB_SAMPLING_SAMPLING_H
 
@@ -46,19 +45,19 @@ typedef struct hb_sampling_run {
     uint64_t first;        /* the round that counts as the first; those before were for a choice */
     uint64_t *rounds;      // (n), done since then
     unsigned char *chosen; // (n), 1 where this run gives the answer
-    double *tallies;       // (n, hb_tally_size(dim))
-    double *watch;         // the same, of draws that only decide about doubts
+    double *accumulators;  // (n, hb_accumulator_size(dim))
+    double *diagnostic;    // the same, of draws that only decide about flags
     double *fresh;         // (2, n, ...): both, of the round under way
     unsigned char *wanted; // (n)
-    unsigned char *helps;  // (n), 1 where the chosen run is doubted and this one tries
+    unsigned char *helps;  // (n), 1 where the chosen run is flagged and this one tries
     hb_workspace work;
 } hb_sampling_run;
 
 /* How a round is seen from outside. */
 typedef struct hb_sampling_report {
-    const char *what;   /* the unit of the round under way; NULL: none is */
-    double done, total; /* samples before the round, and in all */
-    double share, part; /* samples of the round, and how much of it is done */
+    const char *what;      /* the unit of the round under way; NULL: none is */
+    double done, total;    /* samples before the round, and in all */
+    double fraction, part; /* samples of the round, and how much of it is done */
 } hb_sampling_report;
 
 typedef struct hb_sampling {
@@ -82,15 +81,15 @@ typedef struct hb_sampling {
 hb_status hb_sampling_create(hb_context *context, const hb_sampling_settings *settings, size_t n,
                              int dim, double tau, hb_sampling *out);
 void hb_sampling_destroy(hb_sampling *sampling); /* a zeroed one is fine */
-/* From here on the deadline inside is this part of max_time after the start; none without max_time. */
+/* From now on the deadline inside is this part of max_time after the start, if there is one. */
 void hb_sampling_allow(hb_sampling *sampling, double part);
 /* Adds a run at all points; the estimator is the sampling's from now on, also on failure. */
 hb_status hb_sampling_add(hb_sampling *sampling, const hb_estimator *estimator);
 /* Removes the last run. */
 void hb_sampling_remove(hb_sampling *sampling);
-/* Does round k of a run at the points that are wanted, with its watch or without, and merges both when they are
- * complete. rounds: before it; total: samples in all. */
-hb_status hb_sampling_round(hb_sampling *sampling, hb_sampling_run *run, uint64_t k, int watched,
+/* Does round k of a run at the points that are wanted, with its diagnostic sample or without, and
+ * merges both when they are complete. rounds: before it; total: samples in all. */
+hb_status hb_sampling_round(hb_sampling *sampling, hb_sampling_run *run, uint64_t k, int diagnosed,
                             double rounds, double total);
 /* Does rounds of all runs until samples, errors or time are reached, and saves the state. */
 hb_status hb_sampling_perform(hb_sampling *sampling);
@@ -98,9 +97,9 @@ hb_status hb_sampling_perform(hb_sampling *sampling);
 const hb_sampling_run *hb_sampling_run_of(const hb_sampling *sampling, size_t point);
 /* Whether a point has the errors that are asked for; answer (may be NULL) is filled. */
 int hb_sampling_has_met(const hb_sampling *sampling, const hb_sampling_run *run, size_t point,
-                        hb_tally_answer *answer);
-/* Where rounds have ended, no doubt is left, and an error that is asked for is still not reached: 1, and the worse one.
- * A limit on the time is no such end. */
+                        hb_answer *answer);
+/* Where rounds have ended, no flag is left, and an error that is asked for is still not reached: 1,
+ * and the worse one. A limit on the time is no such end. */
 typedef struct hb_sampling_miss {
     const char *what;               /* "density", "score" */
     double asked, reached, lasting; /* relative; lasting: the part that no sample mends */
@@ -109,12 +108,12 @@ int hb_sampling_missed(const hb_sampling *sampling, const hb_sampling_run *run, 
                        hb_sampling_miss *out);
 /* The same without the question; score[dim] and its error. */
 void hb_sampling_answer(const hb_sampling *sampling, const hb_sampling_run *run, size_t point,
-                        hb_tally_answer *answer, double *score, double *score_se);
+                        hb_answer *answer, double *score, double *score_se);
 
-/* sampling_choice.c: decides by rounds that are not counted which of two runs serves which point. */
+/* sampling_choice.c: decides by rounds that are not counted which run serves which point. */
 hb_status hb_sampling_choose(hb_sampling *sampling);
 
-/* sampling_state.c: the file. Load leaves the sampling as it is and *found 0 when there is no file. */
+/* sampling_state.c: the file. Load leaves the sampling as it is without one, and *found 0. */
 hb_status hb_sampling_fingerprint(const hb_solve_task *task, double tau, hb_sampling *sampling);
 hb_status hb_sampling_save(hb_sampling *sampling);
 /* Saves when it is time: after the first round, then after gaps that double up to save_every. */

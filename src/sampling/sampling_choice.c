@@ -1,26 +1,19 @@
 /* Particles or walks, point by point.
  *
- * Both give u and grad u without a mesh; which one has the smaller error depends on the point: particles
- * share their trajectories between all points and are cheap in the bulk, walks do not care whether any
- * trajectory comes near. The rule, run 0 being particles and run 1 walks:
- *     1. Both do PILOT_PART of their usual samples N, whatever is asked for, so that a run that is gone on
- *        with has the same choice. From the relative error e after m samples, e sqrt(m/N) is expected.
- *     2. A point at which particles are not doubted and expect an error of at most GOOD_ENOUGH stays with
- *        them; walks are not tried there.
- *     3. Elsewhere walks serve the point when particles are doubted and walks are not, or when neither is
- *        and walks expect the smaller error.
- * Where walks are exact (a linear drift, a last step in closed form) nothing is tried: they serve every point.
- * An estimate that is chosen because its own draws look precise is biased: where weights are skew, draws
- * that miss the large ones give a value and an error that are both too small. So the rounds of the pilot
- * are thrown away, and the answer is made of later rounds.
- * No clock enters, unless max_time breaks a trial off: else the choice is the same on every machine and any
- * number of threads. Where the chosen one turns out to be doubted, the other tries too (sampling.c). */
+ * Particles share their trajectories between all points and are cheap in the core region, walks do
+ * not care whether any trajectory comes near. The rule, run 0 being particles and run 1 walks:
+ *     1. Both do PILOT_PART of their usual samples N: e sqrt(m/N) is expected from e after m.
+ *     2. A point at which particles expect at most GOOD_ENOUGH stays with them.
+ *     3. Elsewhere the smaller error serves; that of a flagged run is infinite.
+ * Exact walks (a linear drift, a last step in closed form) serve every point. An estimate that is
+ * chosen because its own draws look precise is biased, so the pilot rounds are thrown away. No
+ * clock enters, unless max_time breaks a trial off. Must reproduce: the same choice on any number
+ * of threads. */
 #include "base/context.h"
 #include "base/team_tasks.h"
 #include "sampling/sampling.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const double PILOT_PART = 0.125, GOOD_ENOUGH = 0.01;
@@ -32,13 +25,13 @@ static uint64_t pilot_rounds(const hb_sampling_run *run)
     return (uint64_t)fmax(ceil(samples / (double)run->estimator.samples_per_round), 1);
 }
 
-/* Relative error to be expected at the end; infinite with a doubt. */
-static double expected_error(const hb_sampling *s, const hb_sampling_run *run, size_t point)
+/* Relative error to be expected at the end; infinite with a flag. */
+static double choice_expected_error(const hb_sampling *s, const hb_sampling_run *run, size_t point)
 {
     const double done = (double)(run->first * run->estimator.samples_per_round);
-    hb_tally_answer answer;
+    hb_answer answer;
     hb_sampling_has_met(s, run, point, &answer);
-    if (answer.doubt != HB_TALLY_FINE) return INFINITY;
+    if (answer.flag != HB_FLAG_NONE) return INFINITY;
     return answer.relative * sqrt(done / (double)run->estimator.usual);
 }
 
@@ -60,12 +53,10 @@ static hb_status run_pilot(hb_sampling *s, hb_sampling_run *run)
 static void choose_exact(hb_sampling *s)
 {
     hb_sampling_run *particles = &s->runs[0], *walks = &s->runs[1];
-    char *note = walks->estimator.note;
-    const size_t used = strlen(note);
     memset(particles->chosen, 0, s->n);
     memset(walks->chosen, 1, s->n);
-    snprintf(note + used, sizeof walks->estimator.note - used,
-             "; walks are exact here, so particles were not tried");
+    hb_note_append(walks->estimator.note, sizeof walks->estimator.note,
+                   "; walks are exact here, so particles were not tried");
 }
 
 hb_status hb_sampling_choose(hb_sampling *s)
@@ -81,18 +72,18 @@ hb_status hb_sampling_choose(hb_sampling *s)
     hb_sampling_allow(s, WALKS_UNTIL);
     size_t n_open = 0;
     for (size_t i = 0; i < s->n; i++) {
-        walks->wanted[i] = !(expected_error(s, particles, i) <= GOOD_ENOUGH);
+        walks->wanted[i] = !(choice_expected_error(s, particles, i) <= GOOD_ENOUGH);
         n_open += walks->wanted[i];
     }
     if (n_open > 0) HB_TRY(run_pilot(s, walks));
     for (size_t i = 0; i < s->n; i++) {
-        const int walk =
-            walks->wanted[i] && expected_error(s, walks, i) < expected_error(s, particles, i);
+        const int walk = walks->wanted[i] && choice_expected_error(s, walks, i) <
+                                                 choice_expected_error(s, particles, i);
         walks->chosen[i] = (unsigned char)walk;
         particles->chosen[i] = (unsigned char)!walk;
     }
-    const size_t bytes = s->n * hb_tally_size(s->dim) * sizeof(double);
-    memset(particles->tallies, 0, bytes);
-    memset(walks->tallies, 0, bytes);
+    const size_t bytes = s->n * hb_accumulator_size(s->dim) * sizeof(double);
+    memset(particles->accumulators, 0, bytes);
+    memset(walks->accumulators, 0, bytes);
     return HB_OK;
 }

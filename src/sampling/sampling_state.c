@@ -1,17 +1,15 @@
-/* The state of a sampling in a file, so that it can be gone on with.
+/* The state of a sampling in a file, so that it can be resumed.
  *
- * A .npy file (float64, C order, whatever its name is) of 1 + runs*n rows and 4 + 2 hb_tally_size(dim)
- * columns. Row 0:
- *     MAGIC, VERSION, fingerprint (high and low 32 bits), check (likewise), dim, n, runs, then zeros
+ * A .npy file (float64, C order) of 1 + runs*n rows and 4 + 2 hb_accumulator_size(dim) columns. Row
+ * 0:
+ *     MAGIC, VERSION, fingerprint (high, low 32 bits), check (the same), dim, n, runs, then zeros
  * Row 1 + r n + i, for run r and point i:
- *     first round, rounds done, chosen (0 or 1), samples per round, then the tally as it is, and that of the watch.
- * The check is the sum of base/checksum.h over the header of the .npy file and all rows, with zeros in the
- * place of the check itself: a file with one bit changed is refused, wherever it is. The fingerprint
- * is such a sum of all that determines the rounds: the points, seed, method, radius, lift and user's paths,
- * bit by bit; tau, the drift and the initial density by their values at fixed places, printed with nine
- * digits, so that it does not depend on the instruction set; and the estimators' notes, which tell what
- * they chose, as the step of trajectories, which follows the error that is asked for.
- * The sum of "a" is af63dc4c8601ec8c. */
+ *     first round, rounds done, chosen (0 or 1), samples per round, both accumulators.
+ * The check is the sum of base/checksum.h over the header and all rows, with zeros in its own
+ * place. The fingerprint is such a sum of all that determines the rounds: points, seed, method,
+ * radius, lift and user's paths, bit by bit; tau, the drift and the initial density by values at
+ * fixed places with nine digits, so that it does not depend on the instruction set; and the
+ * estimators' notes, which tell what they chose. The sum of "a" is af63dc4c8601ec8c. */
 #include "base/checksum.h"
 #include "base/context.h"
 #include "base/memory.h"
@@ -32,9 +30,9 @@ enum { N_PROBES = 16 };
 static const double MAGIC = 1752130932, VERSION = 3; /* "hot4" as a number */
 static const double MOST_COUNT = 9007199254740992;   /* 2^53: counts above are no whole numbers */
 
-static size_t width_of(const hb_sampling *s)
+static size_t state_width_of(const hb_sampling *s)
 {
-    return N_LEADING + 2 * hb_tally_size(s->dim);
+    return N_LEADING + 2 * hb_accumulator_size(s->dim);
 }
 
 /* ---- the fingerprint ---- */
@@ -122,82 +120,62 @@ hb_status hb_sampling_fingerprint(const hb_solve_task *task, double tau, hb_samp
 
 /* ---- writing ---- */
 
-static void split(uint64_t word, double *high, double *low)
+static void state_split(uint64_t word, double *high, double *low)
 {
     *high = (double)(word >> 32);
     *low = (double)(word & 0xffffffffu);
 }
 
-static void fill_row(const hb_sampling *s, int r, size_t i, double *row)
-{
-    const hb_sampling_run *run = &s->runs[r];
-    const size_t size = hb_tally_size(s->dim);
-    row[COLUMN_FIRST] = (double)run->first;
-    row[COLUMN_ROUNDS] = (double)run->rounds[i];
-    row[COLUMN_CHOSEN] = run->chosen[i];
-    row[COLUMN_SIZE] = (double)run->estimator.samples_per_round;
-    memcpy(row + N_LEADING, run->tallies + i * size, size * sizeof *row);
-    memcpy(row + N_LEADING + size, run->watch + i * size, size * sizeof *row);
-}
-
-/* Row 0 without its check. */
-static void fill_head(const hb_sampling *s, size_t width, double *row)
-{
-    memset(row, 0, width * sizeof *row);
-    row[HEAD_MAGIC] = MAGIC;
-    row[HEAD_VERSION] = VERSION;
-    split(s->fingerprint, &row[HEAD_PRINT], &row[HEAD_PRINT + 1]);
-    row[HEAD_DIM] = s->dim;
-    row[HEAD_N] = (double)s->n;
-    row[HEAD_RUNS] = s->n_runs;
-}
-
-/* Of the header and row 0; the others go on from there. */
-static uint64_t check_of_head(const uint64_t *shape, const double *head)
+/* The check of a table, whose own place in row 0 is cleared. */
+static uint64_t check_of(const uint64_t *shape, double *table)
 {
     char header[HB_NPY_HEADER];
     const size_t length = hb_npy_header(HB_DTYPE_F64, 2, shape, header);
-    return hb_checksum(hb_checksum(HB_CHECKSUM_START, header, length), head,
-                       shape[1] * sizeof *head);
+    table[HEAD_CHECK] = table[HEAD_CHECK + 1] = 0;
+    return hb_checksum(hb_checksum(HB_CHECKSUM_START, header, length), table,
+                       shape[0] * shape[1] * sizeof *table);
 }
 
-static uint64_t check_of(const hb_sampling *s, const uint64_t *shape, double *row)
+static void state_fill_table(const hb_sampling *s, const uint64_t *shape, double *table)
 {
-    fill_head(s, shape[1], row);
-    uint64_t check = check_of_head(shape, row);
+    const size_t size = hb_accumulator_size(s->dim);
+    double *row = memset(table, 0, shape[1] * sizeof *table);
+    row[HEAD_MAGIC] = MAGIC;
+    row[HEAD_VERSION] = VERSION;
+    state_split(s->fingerprint, &row[HEAD_PRINT], &row[HEAD_PRINT + 1]);
+    row[HEAD_DIM] = s->dim;
+    row[HEAD_N] = (double)s->n;
+    row[HEAD_RUNS] = s->n_runs;
     for (int r = 0; r < s->n_runs; r++)
         for (size_t i = 0; i < s->n; i++) {
-            fill_row(s, r, i, row);
-            check = hb_checksum(check, row, shape[1] * sizeof *row);
+            const hb_sampling_run *run = &s->runs[r];
+            row += shape[1];
+            row[COLUMN_FIRST] = (double)run->first;
+            row[COLUMN_ROUNDS] = (double)run->rounds[i];
+            row[COLUMN_CHOSEN] = run->chosen[i];
+            row[COLUMN_SIZE] = (double)run->estimator.samples_per_round;
+            memcpy(row + N_LEADING, run->accumulators + i * size, size * sizeof *row);
+            memcpy(row + N_LEADING + size, run->diagnostic + i * size, size * sizeof *row);
         }
-    return check;
+    state_split(check_of(shape, table), &table[HEAD_CHECK], &table[HEAD_CHECK + 1]);
 }
 
-static hb_status write_rows(const hb_sampling *s, hb_writer *writer, size_t width, double *row)
+static hb_status write_table(hb_writer *writer, const uint64_t *shape, const double *table)
 {
-    const uint64_t shape[] = {1 + (uint64_t)s->n_runs * s->n, width};
-    const uint64_t check = check_of(s, shape, row);
     HB_TRY(hb_writer_npy_begin(writer, HB_DTYPE_F64, 2, shape));
-    fill_head(s, width, row);
-    split(check, &row[HEAD_CHECK], &row[HEAD_CHECK + 1]);
-    HB_TRY(hb_writer_write(writer, width * sizeof *row, row));
-    for (int r = 0; r < s->n_runs; r++)
-        for (size_t i = 0; i < s->n; i++) {
-            fill_row(s, r, i, row);
-            HB_TRY(hb_writer_write(writer, width * sizeof *row, row));
-        }
-    return HB_OK;
+    return hb_writer_write(writer, shape[0] * shape[1] * sizeof *table, table);
 }
 
 hb_status hb_sampling_save(hb_sampling *s)
 {
-    const size_t width = width_of(s);
-    void *row;
+    const uint64_t shape[] = {1 + (uint64_t)s->n_runs * s->n, state_width_of(s)};
+    void *table;
     hb_writer *writer;
-    HB_TRY(hb_allocate(s->context, width, sizeof(double), &row));
+    HB_TRY(hb_allocate(s->context, shape[0] * shape[1], sizeof(double), &table));
+    state_fill_table(s, shape, table);
     hb_status status = hb_writer_create(s->context, s->settings->state, &writer);
-    if (status == HB_OK) status = hb_writer_close(writer, write_rows(s, writer, width, row));
-    hb_release(s->context, row);
+    if (status == HB_OK) status = hb_writer_close(writer, write_table(writer, shape, table));
+    hb_release(s->context, table);
     s->saved = hb_seconds();
     return status;
 }
@@ -205,7 +183,7 @@ hb_status hb_sampling_save(hb_sampling *s)
 /* ---- reading ---- */
 
 /* The header is the one that was written, and nothing follows the values. */
-static int is_whole(FILE *file, const uint64_t *shape)
+static int state_is_whole(FILE *file, const uint64_t *shape)
 {
     char header[HB_NPY_HEADER], there[HB_NPY_HEADER];
     const size_t length = hb_npy_header(HB_DTYPE_F64, 2, shape, header);
@@ -226,7 +204,7 @@ static hb_status read_table(hb_context *context, const char *path, uint64_t *sha
     const hb_status status = hb_npy_read(context, path, file, &n_axes, shape, values);
     const int table = status == HB_OK && n_axes == 2 && shape[0] > 0 && shape[1] > HEAD_RUNS;
     const int state = table && (*values)[HEAD_MAGIC] == MAGIC;
-    if (state) whole = is_whole(file, shape);
+    if (state) whole = state_is_whole(file, shape);
     fclose(file);
     if (state && whole) return HB_OK;
     if (status == HB_ERROR_MEMORY || status == HB_ERROR_FILE) return status;
@@ -250,29 +228,25 @@ hb_status hb_sampling_check_path(hb_context *context, const char *path)
     return HB_OK;
 }
 
-/* Of the whole table, whose row 0 loses its check. */
 static int sums_up(const uint64_t *shape, double *table)
 {
     double there[2], here[2];
     memcpy(there, table + HEAD_CHECK, sizeof there);
-    memset(table + HEAD_CHECK, 0, sizeof there);
-    const uint64_t head = check_of_head(shape, table);
-    split(hb_checksum(head, table + shape[1], (shape[0] - 1) * shape[1] * sizeof *table), here,
-          here + 1);
+    state_split(check_of(shape, table), here, here + 1);
     return here[0] == there[0] && here[1] == there[1] && !signbit(there[0]) && !signbit(there[1]);
 }
 
 static hb_status check_head(const hb_sampling *s, const uint64_t *shape, double *head)
 {
     const char *path = s->settings->state;
-    const size_t width = width_of(s);
+    const size_t width = state_width_of(s);
     double high, low;
     HB_CHECK(s->context, head[HEAD_VERSION] == VERSION, HB_ERROR_FORMAT,
              "%s has version %g of the state's format; this program reads version %g", path,
              head[HEAD_VERSION], VERSION);
     HB_CHECK(s->context, sums_up(shape, head), HB_ERROR_FORMAT,
              "%s is damaged: its bytes do not give its check sum", path);
-    split(s->fingerprint, &high, &low);
+    state_split(s->fingerprint, &high, &low);
     HB_CHECK(s->context, head[HEAD_PRINT] == high && head[HEAD_PRINT + 1] == low, HB_ERROR_ARGUMENT,
              "%s is the state of another run: the problem, the time, the points, the method, its "
              "settings or the seed differ, or the step of the trajectories, which follows the "
@@ -294,9 +268,9 @@ static int is_count(double value, double most)
 }
 
 /* A check sum can be forged: counts that no run writes are refused too. */
-static hb_status check_rows(const hb_sampling *s, const double *rows)
+static hb_status state_check_rows(const hb_sampling *s, const double *rows)
 {
-    const size_t width = width_of(s);
+    const size_t width = state_width_of(s);
     for (int r = 0; r < s->n_runs; r++)
         for (size_t i = 0; i < s->n; i++) {
             const double *row = rows + ((size_t)r * s->n + i) * width;
@@ -314,7 +288,7 @@ static hb_status check_rows(const hb_sampling *s, const double *rows)
 /* The rounds of the state, which a limit on the time may have made smaller. */
 static hb_status take_sizes(hb_sampling *s, const double *rows)
 {
-    const size_t width = width_of(s);
+    const size_t width = state_width_of(s);
     for (int r = 0; r < s->n_runs && s->n > 0; r++) {
         hb_estimator *e = &s->runs[r].estimator;
         const double size = rows[(size_t)r * s->n * width + COLUMN_SIZE];
@@ -330,15 +304,15 @@ static hb_status take_sizes(hb_sampling *s, const double *rows)
 
 static void take_rows(hb_sampling *s, const double *row)
 {
-    const size_t size = hb_tally_size(s->dim);
+    const size_t size = hb_accumulator_size(s->dim);
     for (int r = 0; r < s->n_runs; r++)
-        for (size_t i = 0; i < s->n; i++, row += width_of(s)) {
+        for (size_t i = 0; i < s->n; i++, row += state_width_of(s)) {
             hb_sampling_run *run = &s->runs[r];
             run->first = (uint64_t)row[COLUMN_FIRST];
             run->rounds[i] = (uint64_t)row[COLUMN_ROUNDS];
             run->chosen[i] = row[COLUMN_CHOSEN] != 0;
-            memcpy(run->tallies + i * size, row + N_LEADING, size * sizeof *row);
-            memcpy(run->watch + i * size, row + N_LEADING + size, size * sizeof *row);
+            memcpy(run->accumulators + i * size, row + N_LEADING, size * sizeof *row);
+            memcpy(run->diagnostic + i * size, row + N_LEADING + size, size * sizeof *row);
         }
 }
 
@@ -349,9 +323,9 @@ hb_status hb_sampling_load(hb_sampling *s, int *found)
     HB_TRY(read_table(s->context, s->settings->state, shape, &values, found));
     if (!*found) return HB_OK;
     hb_status status = check_head(s, shape, values);
-    if (status == HB_OK) status = check_rows(s, values + width_of(s));
-    if (status == HB_OK) status = take_sizes(s, values + width_of(s));
-    if (status == HB_OK) take_rows(s, values + width_of(s));
+    if (status == HB_OK) status = state_check_rows(s, values + state_width_of(s));
+    if (status == HB_OK) status = take_sizes(s, values + state_width_of(s));
+    if (status == HB_OK) take_rows(s, values + state_width_of(s));
     hb_release(s->context, values);
     return status;
 }

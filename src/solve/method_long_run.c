@@ -17,12 +17,11 @@
 #include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "base/team_tasks.h"
+#include "path/ensemble.h"
 #include "problem/stationary_density.h"
-#include "random/streams.h"
 #include "solve/solve_parts.h"
 
 #include <float.h>
-#include <heatball/random.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,63 +38,41 @@ typedef struct trial {
     size_t d;
     uint64_t drawn;
     double step, relaxation;
-    double *x, *F, *normals, *old; // (PATHS, d)
-    double *mean, *variance;       // (d)
+    hb_ensemble paths;
+    double *old;             // (PATHS, d)
+    double *mean, *variance; // (d)
     double *mean_before, *variance_before;
 } trial;
 
 /* ---- the trial ---- */
 
-static hb_status draw(trial *t)
-{
-    const size_t n = PATHS * t->d;
-    HB_TRY(hb_random_normal(t->context, 1, HB_STREAM_GRID_BOX, t->drawn, n, t->normals));
-    t->drawn += n;
-    return HB_OK;
-}
-
-static hb_status escape(const trial *t)
+static hb_status trial_escapes(const trial *t)
 {
     return hb_fail(t->context, HB_ERROR_ARGUMENT,
                    "there is no stationary density: nothing holds the mass together, paths keep "
                    "spreading; ask for a finite time");
 }
 
-static hb_status move(trial *t, int steps)
+static hb_status trial_move(trial *t, int steps)
 {
-    for (int k = 0; k < steps; k++) {
-        HB_TRY(hb_problem_drift(t->context, t->problem, PATHS, t->x, 0, t->F, NULL, NULL, NULL));
-        HB_TRY(draw(t));
-        for (size_t i = 0; i < PATHS * t->d; i++) {
-            const double change = t->F[i] * t->step;
-            t->x[i] += change / (1 + fabs(change)) + sqrt(2 * t->step) * t->normals[i];
-            if (!(fabs(t->x[i]) < FAR)) return escape(t);
-        }
+    for (int k = 0; k < steps; k++, t->drawn += t->paths.per_draw) {
+        const hb_ensemble_move move = {.step = t->step, .inflation = 1, .first = t->drawn};
+        HB_TRY(hb_ensemble_step(&t->paths, &move));
+        for (size_t i = 0; i < PATHS * t->d; i++)
+            if (!(fabs(t->paths.x[i]) < FAR)) return trial_escapes(t);
     }
     return HB_OK;
-}
-
-static void observe(trial *t)
-{
-    for (size_t a = 0; a < t->d; a++) {
-        double sum = 0, squares = 0;
-        for (size_t i = 0; i < PATHS; i++) sum += t->x[i * t->d + a];
-        t->mean[a] = sum / PATHS;
-        for (size_t i = 0; i < PATHS; i++)
-            squares += (t->x[i * t->d + a] - t->mean[a]) * (t->x[i * t->d + a] - t->mean[a]);
-        t->variance[a] = squares / PATHS;
-    }
 }
 
 /* From the speed of the drift where the paths are: F changes by itself over the spread in about this time. */
 static hb_status choose_step(trial *t)
 {
     double spread = 0, speed = 0;
-    HB_TRY(hb_problem_drift(t->context, t->problem, PATHS, t->x, 0, t->F, NULL, NULL, NULL));
+    double *F = t->paths.F;
+    HB_TRY(hb_problem_drift(t->context, t->problem, PATHS, t->paths.x, 0, F, NULL, NULL, NULL));
     for (size_t a = 0; a < t->d; a++) {
         double square = 0;
-        for (size_t i = 0; i < PATHS; i++)
-            square += t->F[i * t->d + a] * t->F[i * t->d + a] / PATHS;
+        for (size_t i = 0; i < PATHS; i++) square += F[i * t->d + a] * F[i * t->d + a] / PATHS;
         speed = fmax(speed, sqrt(square / t->variance[a]));
         spread = fmax(spread, t->variance[a]);
     }
@@ -108,16 +85,18 @@ static hb_status settle(trial *t)
     static const double scales[] = {0.1, 0.3, 1, 3};
     double growth = 0;
     int settled = 0;
-    HB_TRY(draw(t));
-    for (size_t i = 0; i < PATHS * t->d; i++) t->x[i] = scales[i / t->d % 4] * t->normals[i];
-    observe(t);
+    HB_TRY(hb_ensemble_draw(&t->paths, 0));
+    t->drawn = t->paths.per_draw;
+    for (size_t i = 0; i < PATHS * t->d; i++)
+        t->paths.x[i] = scales[i / t->d % 4] * t->paths.normals[i];
+    hb_ensemble_moments(&t->paths, t->mean, t->variance);
     for (int phase = 0; phase < PHASES && settled < 2; phase++) {
         double change = growth = 0;
         memcpy(t->mean_before, t->mean, t->d * sizeof(double));
         memcpy(t->variance_before, t->variance, t->d * sizeof(double));
         HB_TRY(choose_step(t));
-        HB_TRY(move(t, FIRST_STEPS << phase));
-        observe(t);
+        HB_TRY(trial_move(t, FIRST_STEPS << phase));
+        hb_ensemble_moments(&t->paths, t->mean, t->variance);
         for (size_t a = 0; a < t->d; a++) {
             const double before = sqrt(t->variance_before[a]), after = sqrt(t->variance[a]);
             change = fmax(change, fabs(t->mean[a] - t->mean_before[a]) / fmin(before, after));
@@ -126,7 +105,7 @@ static hb_status settle(trial *t)
         }
         settled = change < SETTLED ? settled + 1 : 0;
     }
-    return settled || growth < 1.3 ? HB_OK : escape(t);
+    return settled || growth < 1.3 ? HB_OK : trial_escapes(t);
 }
 
 /* The largest correlation of x_a or x_a^2 (about the mean) with the values in `old`. */
@@ -137,7 +116,7 @@ static double correlation(const trial *t)
         double first = 0, second = 0, fourth = 0;
         const double m = t->mean[a], v = t->variance[a];
         for (size_t i = 0; i < PATHS; i++) {
-            const double x = t->x[i * t->d + a] - m, y = t->old[i * t->d + a] - m;
+            const double x = t->paths.x[i * t->d + a] - m, y = t->old[i * t->d + a] - m;
             first += x * y / PATHS;
             second += (x * x - v) * (y * y - v) / PATHS;
             fourth += (y * y - v) * (y * y - v) / PATHS;
@@ -151,9 +130,9 @@ static double correlation(const trial *t)
 static hb_status forget(trial *t)
 {
     int last = 0, k = 0;
-    memcpy(t->old, t->x, PATHS * t->d * sizeof(double));
+    memcpy(t->old, t->paths.x, PATHS * t->d * sizeof(double));
     for (; k < MOST_FORGETTING && k < 3 * last + 16; k++) {
-        HB_TRY(move(t, 1));
+        HB_TRY(trial_move(t, 1));
         if (correlation(t) > exp(-1)) last = k + 1;
     }
     HB_CHECK(t->context, k < MOST_FORGETTING, HB_ERROR_NUMERICAL,
@@ -339,16 +318,17 @@ static hb_status solve(const hb_solve_task *task, trial *t, hb_solution *out)
 
 static hb_status long_run(const hb_solve_task *task, hb_solution *out)
 {
-    const size_t d = (size_t)out->dim, n = PATHS * d;
+    const size_t d = (size_t)out->dim;
     trial t = {.context = task->context, .problem = task->problem, .d = d};
     hb_workspace work;
     HB_CHECK(task->context, !task->settings->sampling.state, HB_ERROR_ARGUMENT,
              "state is given and time is inf, where there are two runs; leave one of them out");
-    HB_TRY(HB_WORKSPACE(task->context, &work, HB_ARRAY(t.x, n), HB_ARRAY(t.F, n),
-                        HB_ARRAY(t.normals, n), HB_ARRAY(t.old, n), HB_ARRAY(t.mean, d),
+    HB_TRY(HB_WORKSPACE(task->context, &work, HB_ARRAY(t.old, PATHS * d), HB_ARRAY(t.mean, d),
                         HB_ARRAY(t.variance, d), HB_ARRAY(t.mean_before, d),
                         HB_ARRAY(t.variance_before, d)));
-    const hb_status status = solve(task, &t, out);
+    hb_status status = hb_ensemble_create(task->context, task->problem, PATHS, &t.paths);
+    if (status == HB_OK) status = solve(task, &t, out);
+    hb_ensemble_destroy(&t.paths);
     hb_workspace_destroy(&work);
     return status;
 }

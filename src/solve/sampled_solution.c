@@ -2,7 +2,7 @@
  *
  * The estimators count (estimator.h), sampling.c decides how long, sampling_choice.c who serves which
  * point when the method is auto, and here the tallies become columns, warnings and a note. Where an error
- * cannot be trusted it is infinite and the warning of the point says why (tally.c has the rules). */
+ * cannot be trusted it is infinite and the warning of the point says why (accumulator.c has the rules). */
 #include "base/context.h"
 #include "base/team_tasks.h"
 #include "solve/solve_parts.h"
@@ -142,29 +142,28 @@ static const char *const SENTENCES[] = {
     [SAID_GRADIENTS] = "the gradients of %N %U are dominated by a few; the error of the score "
                        "cannot be told, that of the density can"};
 
-static int sentence_of(const hb_estimator *e, size_t i, const hb_tally_answer *a)
+static int sentence_of(const hb_estimator *e, size_t i, const hb_answer *a)
 {
-    switch (a->doubt) {
-    case HB_TALLY_NOTHING: return SAID_NOTHING;
-    case HB_TALLY_NEGATIVE: return SAID_NEGATIVE;
-    case HB_TALLY_FEW: return SAID_FEW;
-    case HB_TALLY_HEAVY: return a->tail_index < 2 ? SAID_TAIL : SAID_HEAVY;
-    case HB_TALLY_LOST: return e->untimely && e->untimely[i] ? SAID_TIMES : SAID_LOST;
-    case HB_TALLY_ROUNDED: return e->untimely ? SAID_RARE : e->exact ? SAID_DIGITS : SAID_STEEP;
-    case HB_TALLY_STRAY: return SAID_STRAY;
-    case HB_TALLY_COARSE: return SAID_COARSE;
+    switch (a->flag) {
+    case HB_FLAG_NOTHING: return SAID_NOTHING;
+    case HB_FLAG_NEGATIVE: return SAID_NEGATIVE;
+    case HB_FLAG_FEW: return SAID_FEW;
+    case HB_FLAG_HEAVY: return a->tail_index < 2 ? SAID_TAIL : SAID_HEAVY;
+    case HB_FLAG_LOST: return e->untimely && e->untimely[i] ? SAID_TIMES : SAID_LOST;
+    case HB_FLAG_ROUNDED: return e->untimely ? SAID_RARE : e->exact ? SAID_DIGITS : SAID_STEEP;
+    case HB_FLAG_OUTLIERS: return SAID_STRAY;
+    case HB_FLAG_COARSE: return SAID_COARSE;
     default: break;
     }
-    switch (a->score_doubt) {
-    case HB_TALLY_FINE: return SAID_FINE;
-    case HB_TALLY_ROUNDED: return e->untimely ? SAID_GRADIENTS : SAID_JUMP;
-    case HB_TALLY_COARSE: return SAID_COARSE_SCORE;
+    switch (a->score_flag) {
+    case HB_FLAG_NONE: return SAID_FINE;
+    case HB_FLAG_ROUNDED: return e->untimely ? SAID_GRADIENTS : SAID_JUMP;
+    case HB_FLAG_COARSE: return SAID_COARSE_SCORE;
     default: return SAID_GRADIENTS;
     }
 }
 
-static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answer *a,
-                      hb_solution *out)
+static hb_status warn(const hb_sampling_run *run, size_t i, const hb_answer *a, hb_solution *out)
 {
     const hb_estimator *e = &run->estimator;
     const int said = sentence_of(e, i, a);
@@ -223,7 +222,7 @@ static hb_status fill_point(const hb_sampling *s, const hb_sampling_run *run, si
                             hb_solution *out)
 {
     const size_t d = (size_t)s->dim;
-    hb_tally_answer a;
+    hb_answer a;
     if (run->rounds[i] == 0)
         return hb_solve_fill_nothing(run->estimator.name, run->estimator.unit,
                                      s->settings->max_time, i, out);

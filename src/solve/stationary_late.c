@@ -13,7 +13,7 @@
  * A number to reproduce: tanh_noise(0.5) of tests/python/test_tensor_stationary.py has ln u = -ln(2 pi sqrt 2) at 0. */
 #include "base/context.h"
 #include "base/memory.h"
-#include "grid/stationary_box.h"
+#include "chain/stationary.h"
 #include "problem/noise.h"
 #include "problem/stationary_density.h"
 #include "solve/solve_parts.h"
@@ -179,7 +179,7 @@ static hb_status solve(late *l, hb_solution *out)
 {
     hb_context *context = l->task->context;
     int bounded;
-    HB_TRY(hb_grid_box_stationary(context, l->task->problem, out->n, l->task->points, &l->box));
+    HB_TRY(hb_chain_box(context, l->task->problem, out->n, l->task->points, &l->box));
     set_places(l);
     HB_TRY(is_bounded(l, &bounded));
     HB_CHECK(context, bounded, HB_ERROR_NUMERICAL, "the noise is not bounded");

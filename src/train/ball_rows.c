@@ -1,8 +1,8 @@
 /* The rows of a heat-ball loss (train/ball_rows.h), and the functions that residuals go through.
  *
- * Nodes, times and weights are those of hb_balls_place for the process, the share f and the seed of the training; the
- * number of an anchor is its place in the whole run, which its random draws depend on. A number to reproduce: in
- * the plane with f = 0.03 the scale is 266.67. */
+ * Nodes, times and weights are those of hb_balls_place for the process, the share f and the seed of
+ * the training; the number of an anchor is its place in the whole run, which its random draws
+ * depend on. A number to reproduce: in the plane with f = 0.03 the scale is 266.67. */
 #include "train/ball_rows.h"
 #include "mean/ball_rule.h"
 
@@ -63,26 +63,35 @@ void hb_ball_discard(hb_trainer *trainer)
     trainer->common = NULL;
 }
 
-/* The levels of all rows; the nodes of one shell have one time, and so one level of noise. */
-static void place_levels(const hb_shard *shard, size_t nodes, hb_ball_rows *out)
+hb_status hb_ball_scratch_create(hb_micro_batch *micro, size_t bytes, hb_model_want want,
+                                 size_t *rows, void *out)
 {
-    const size_t m = shard->anchors;
+    const hb_ball_common *common = micro->trainer->common;
+    *rows = micro->anchors * (1 + common->nodes);
+    return hb_scratch_create(micro, bytes, want, *rows, out);
+}
+
+/* The levels of all rows; the nodes of one shell have one time, and so one level of noise. */
+static void place_levels(const hb_micro_batch *micro, size_t nodes, hb_ball_rows *out)
+{
+    const size_t m = micro->anchors;
     for (size_t row = m; row < m + m * nodes; row++) {
         if ((row - m) % nodes > 0 && out->tau[row] == out->tau[row - 1])
             out->level[row] = out->level[row - 1];
         else
-            hb_model_level(shard->trainer->model, out->tau[row], &out->level[row]);
-        if (out->labels) out->labels[row] = shard->anchor.labels[(row - m) / nodes];
+            hb_model_level(micro->trainer->model, out->tau[row], &out->level[row]);
+        if (out->labels) out->labels[row] = micro->anchor.labels[(row - m) / nodes];
     }
 }
 
-hb_status hb_ball_rows_place(hb_shard *shard, const double *slope, const double *reference_slope,
-                             const hb_balls_values *more, hb_ball_rows *out)
+hb_status hb_ball_rows_place(hb_micro_batch *micro, const double *slope,
+                             const double *reference_slope, const hb_balls_values *more,
+                             hb_ball_rows *out)
 {
-    const hb_trainer *trainer = shard->trainer;
+    const hb_trainer *trainer = micro->trainer;
     const hb_ball_common *common = trainer->common;
-    const hb_rows *anchor = &shard->anchor;
-    const size_t d = (size_t)trainer->model->info.dim, m = shard->anchors;
+    const hb_rows *anchor = &micro->anchor;
+    const size_t d = (size_t)trainer->model->info.dim, m = micro->anchors;
     hb_balls_values values = more ? *more : (hb_balls_values){0};
     for (size_t i = 0; i < m; i++) {
         for (size_t k = 0; k < d; k++) out->z[i * d + k] = anchor->z[i * d + k];
@@ -98,28 +107,28 @@ hb_status hb_ball_rows_place(hb_shard *shard, const double *slope, const double 
     values.scale = out->scale;
     values.radius = out->radius;
     const uint64_t first =
-        trainer->state.step * (uint64_t)trainer->settings.anchors + shard->first_anchor;
-    HB_TRY(hb_balls_place(&shard->alone, common->balls, first, m, out->z, out->tau, slope,
+        trainer->state.step * (uint64_t)trainer->settings.anchors + micro->first_anchor;
+    HB_TRY(hb_balls_place(&micro->alone, common->balls, first, m, out->z, out->tau, slope,
                           reference_slope, &values));
-    place_levels(shard, common->nodes, out);
+    place_levels(micro, common->nodes, out);
     return HB_OK;
 }
 
-hb_status hb_ball_slopes_create(hb_shard *shard)
+hb_status hb_ball_slopes_create(hb_micro_batch *micro)
 {
-    hb_scratch *scratch = shard->scratch;
-    return hb_net_slope_tape_create(&shard->alone, shard->trainer->model->net, shard->anchors,
+    hb_scratch *scratch = micro->scratch;
+    return hb_net_slope_tape_create(&micro->alone, micro->trainer->model->net, micro->anchors,
                                     &scratch->slopes);
 }
 
-hb_status hb_ball_slopes_look(hb_shard *shard, hb_ball_slopes *at)
+hb_status hb_ball_slopes_look(hb_micro_batch *micro, hb_ball_slopes *at)
 {
-    const hb_trainer *trainer = shard->trainer;
+    const hb_trainer *trainer = micro->trainer;
     const hb_model *model = trainer->model;
-    const hb_rows *anchor = &shard->anchor;
+    const hb_rows *anchor = &micro->anchor;
     const size_t d = (size_t)model->info.dim, inputs = (size_t)hb_model_inputs_count(model);
     const hb_points points = {anchor->n, anchor->z, anchor->level, anchor->labels};
-    hb_scratch *scratch = shard->scratch;
+    hb_scratch *scratch = micro->scratch;
     hb_model_inputs(model, &points, at->input);
     HB_TRY(hb_net_slope(scratch->slopes, trainer->aside ? trainer->aside : model->parameters,
                         points.n, at->input, at->value, at->slope));

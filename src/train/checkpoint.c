@@ -20,7 +20,7 @@
 enum { RUN_TEXT = 4096, N_TENSORS = 4 };
 
 /* One setting per word: name=value. */
-static void print_run(const hb_trainer *t, char *text)
+static void checkpoint_print_run(const hb_trainer *t, char *text)
 {
     const hb_train_settings *s = &t->settings;
     const hb_model_info *info = &t->model->info;
@@ -43,7 +43,7 @@ hb_status hb_checkpoint_write(const hb_trainer *trainer, double seconds)
 {
     char run[RUN_TEXT], step[32], spent[32];
     const uint64_t parameters = trainer->model->info.parameters;
-    print_run(trainer, run);
+    checkpoint_print_run(trainer, run);
     const locale_t locale = hb_locale_enter();
     snprintf(step, sizeof step, "%llu", (unsigned long long)trainer->state.step);
     snprintf(spent, sizeof spent, "%.17g", seconds);
@@ -59,11 +59,11 @@ hb_status hb_checkpoint_write(const hb_trainer *trainer, double seconds)
 }
 
 /* The two runs must be the same, word by word. */
-static hb_status check_run(const hb_trainer *trainer, const hb_safetensors *file)
+static hb_status checkpoint_check_run(const hb_trainer *trainer, const hb_safetensors *file)
 {
     char run[RUN_TEXT];
     const char *theirs = hb_safetensors_text(file, "run"), *ours = run;
-    print_run(trainer, run);
+    checkpoint_print_run(trainer, run);
     HB_CHECK(trainer->context, theirs, HB_ERROR_FORMAT, "%s is not a checkpoint",
              hb_safetensors_path(file));
     const char *drift = strstr(ours, " drift="), *other_drift = strstr(theirs, " drift=");
@@ -82,7 +82,7 @@ static hb_status check_run(const hb_trainer *trainer, const hb_safetensors *file
     return HB_OK;
 }
 
-static hb_status read_numbers(hb_trainer *trainer, const hb_safetensors *file)
+static hb_status checkpoint_read_numbers(hb_trainer *trainer, const hb_safetensors *file)
 {
     const char *step = hb_safetensors_text(file, "step");
     const char *seconds = hb_safetensors_text(file, "seconds");
@@ -101,13 +101,13 @@ static hb_status read_numbers(hb_trainer *trainer, const hb_safetensors *file)
     return HB_OK;
 }
 
-static hb_status read_state(hb_trainer *trainer, const hb_safetensors *file)
+static hb_status checkpoint_read_state(hb_trainer *trainer, const hb_safetensors *file)
 {
     hb_context *context = trainer->context;
     const uint64_t parameters = trainer->model->info.parameters;
     hb_model *saved = NULL;
-    HB_TRY(check_run(trainer, file));
-    HB_TRY(read_numbers(trainer, file));
+    HB_TRY(checkpoint_check_run(trainer, file));
+    HB_TRY(checkpoint_read_numbers(trainer, file));
     const uint64_t values = hb_safetensors_count(file, "log");
     trainer->log_rows = values / HB_LOG_COLUMNS;
     HB_CHECK(context, values <= HB_LOG_MOST_ROWS * HB_LOG_COLUMNS && values % HB_LOG_COLUMNS == 0,
@@ -137,7 +137,7 @@ hb_status hb_checkpoint_read(hb_trainer *trainer, int *resumed)
     *resumed = 0;
     if (access(path, F_OK) != 0) return HB_OK;
     HB_TRY(hb_safetensors_read(trainer->context, path, &file));
-    const hb_status status = read_state(trainer, file);
+    const hb_status status = checkpoint_read_state(trainer, file);
     hb_safetensors_destroy(file);
     *resumed = status == HB_OK;
     return status;

@@ -1,17 +1,17 @@
 /* A classifier of rows: softmax over a multilayer perceptron.
  *
  *     p_c = exp(l_c)/sum exp(l),   l = N((x - shift)/scale),
- * shift the mean of the training rows, scale their root mean square deviation over all columns, so that
- * pixels that never change do no harm. Rows are asked in blocks of BLOCK; a row is alone in the products
- * (net/net_product.c), so its result does not depend on the others.
+ * shift the mean of the training rows, scale their root mean square deviation over all columns, so
+ * that pixels that never change do no harm. Rows are asked in blocks of BLOCK; a row is alone in
+ * the products (net/net_product.c), so its result does not depend on the others.
  *
- * Files: layer0.weight, layer0.bias, ... (F32, PyTorch's order), shift and scale (F64); the text format is
- * "heatball classifier 2". All sizes are those of the arrays.
+ * Files: layer0.weight, layer0.bias, ... (F32, PyTorch's order), shift and scale (F64); the text
+ * format is "heatball classifier 2". All sizes are those of the arrays.
  * A number to reproduce: equal logits of 10 classes give 0.1 each. */
 #include "train/classifier.h"
 #include "base/parallel.h"
 #include "base/sized.h"
-#include "judge/neighbours.h"
+#include "metrics/neighbours.h"
 #include "net/model_file.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ enum { BLOCK = 256, MAX_DEPTH = 1000, MAX_SIZE = 65536 };
 
 /* ---- made and destroyed ---- */
 
-static hb_status create_arrays(hb_classifier *c)
+static hb_status classifier_create_arrays(hb_classifier *c)
 {
     const size_t dim = (size_t)hb_net_shape_of(c->net)->inputs;
     const size_t parameters = hb_net_parameters(c->net);
@@ -42,11 +42,9 @@ hb_status hb_classifier_create(hb_context *context, const hb_net_shape *shape, h
     hb_classifier *c = memory;
     *c = (hb_classifier){.context = context};
     hb_status status = hb_net_create(context, shape, &c->net);
-    if (status == HB_OK) status = create_arrays(c);
-    if (status == HB_OK)
-        *out = c;
-    else
-        hb_classifier_destroy(c);
+    if (status == HB_OK) status = classifier_create_arrays(c);
+    if (status != HB_OK) hb_classifier_destroy(c);
+    *out = status == HB_OK ? c : NULL;
     return status;
 }
 
@@ -100,7 +98,7 @@ typedef struct prediction {
     float *input, *logits; // (threads, BLOCK, dim), (threads, BLOCK, classes)
 } prediction;
 
-static hb_status predict_block(void *user, size_t index, int thread)
+static hb_status classifier_predict_block(void *user, size_t index, int thread)
 {
     const prediction *p = user;
     float *input = p->input + (size_t)thread * BLOCK * p->dim;
@@ -114,8 +112,8 @@ static hb_status predict_block(void *user, size_t index, int thread)
     return HB_OK;
 }
 
-static hb_status create_scratch(hb_context *context, prediction *p, size_t threads,
-                                hb_workspace *work)
+static hb_status classifier_create_scratch(hb_context *context, prediction *p, size_t threads,
+                                           hb_workspace *work)
 {
     const hb_net_jets jets = {0};
     HB_TRY(HB_WORKSPACE(context, work, HB_ARRAY(p->tapes, threads),
@@ -143,9 +141,10 @@ hb_status hb_classifier_predict(hb_context *context, const hb_classifier *classi
     hb_workspace work = {0};
     if (n == 0) return HB_OK;
     HB_TRY(hb_judge_check_rows(context, "x", 1, n, shape->inputs, x));
-    hb_status status = create_scratch(context, &p, threads, &work);
+    hb_status status = classifier_create_scratch(context, &p, threads, &work);
     if (status == HB_OK)
-        status = hb_parallel_for(context, "classifier", (n + BLOCK - 1) / BLOCK, predict_block, &p);
+        status = hb_parallel_for(context, "classifier", (n + BLOCK - 1) / BLOCK,
+                                 classifier_predict_block, &p);
     for (size_t t = 0; p.tapes && t < threads; t++) hb_net_tape_destroy(p.tapes[t]);
     hb_workspace_destroy(&work);
     return status;
@@ -176,7 +175,8 @@ hb_status hb_classifier_save(hb_context *context, const hb_classifier *classifie
 }
 
 /* The network's shape by the lengths of its arrays. */
-static hb_status read_shape(hb_context *context, const hb_safetensors *file, hb_net_shape *shape)
+static hb_status classifier_read_shape(hb_context *context, const hb_safetensors *file,
+                                       hb_net_shape *shape)
 {
     const char *path = hb_safetensors_path(file);
     HB_TRY(hb_safetensors_format(context, file, "classifier"));
@@ -204,7 +204,8 @@ static hb_status read_shape(hb_context *context, const hb_safetensors *file, hb_
     return HB_OK;
 }
 
-static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb_classifier *c)
+static hb_status classifier_read_arrays(hb_context *context, const hb_safetensors *file,
+                                        hb_classifier *c)
 {
     const uint64_t dim = (uint64_t)hb_net_shape_of(c->net)->inputs;
     HB_TRY(hb_safetensors_copy(context, file, "shift", HB_DTYPE_F64, dim, c->shift));
@@ -223,13 +224,11 @@ hb_status hb_classifier_load(hb_context *context, const char *path, hb_classifie
     HB_CHECK(context, path && out, HB_ERROR_ARGUMENT, "the path or the output is NULL");
     *out = NULL;
     hb_status status = hb_safetensors_read(context, path, &file);
-    if (status == HB_OK) status = read_shape(context, file, &shape);
+    if (status == HB_OK) status = classifier_read_shape(context, file, &shape);
     if (status == HB_OK) status = hb_classifier_create(context, &shape, &c);
-    if (status == HB_OK) status = read_arrays(context, file, c);
+    if (status == HB_OK) status = classifier_read_arrays(context, file, c);
     hb_safetensors_destroy(file);
-    if (status == HB_OK)
-        *out = c;
-    else
-        hb_classifier_destroy(c);
+    if (status != HB_OK) hb_classifier_destroy(c);
+    *out = status == HB_OK ? c : NULL;
     return status;
 }

@@ -23,8 +23,8 @@ void hb_classifier_standardise(const hb_classifier *classifier, size_t n, const 
                                float *input);
 /* p[classes] = softmax(logits); the result is ln sum exp(logits). */
 double hb_softmax(size_t classes, const float *logits, double *p);
-/* The sum over n rows of -ln p[label], and cotangent[n][classes] = weight times its derivative by the
- * logits[n][classes]. scratch (classes). */
+/* The sum over n rows of -ln p[label], and cotangent[n][classes] = weight times its derivative by
+ * the logits[n][classes]. scratch (classes). */
 double hb_cross_entropy(size_t n, size_t classes, const float *logits, const int *labels,
                         double weight, double *scratch, float *cotangent);
 /* One image (side, side) moved by (down, right) pixels, between pixels linearly; beyond an edge the

@@ -1,18 +1,19 @@
 /* Training a classifier: cross-entropy, images moved at random, Adam.
  *
  *     loss = -mean ln p[label],   d loss/d l_c = (p_c - [c = label])/rows
- * A step's rows are the next of the epoch's random order, cut into shards of SHARD_ROWS whatever the
- * threads; shards' gradients are added in order, so threads change no bit. A row that is a square image is
- * moved by (u, v) pixels, u and v uniform on [-shift, shift] by (seed, step, row): the class does not
- * change, and the network cannot learn pixels by heart. The result is the average of the weights over the
- * last steps. Adam: net/optimiser.h.
- * Numbers to reproduce: the first loss is ln classes (the last layer starts at 0); two normals a distance
- * 2a apart give the error Phi(-a) of Bayes (tests/train/test_classifier.c). */
+ * A step's rows are the next of the epoch's random order, cut into micro-batches of
+ * MICRO_BATCH_ROWS whatever the threads; micro-batches' gradients are added in order, so threads
+ * change no bit. A row that is a square image is moved by (u, v) pixels, u and v uniform on
+ * [-shift, shift] by (seed, step, row): the class does not change, and the network cannot learn
+ * pixels by heart. The result is the average of the weights over the last steps. Adam:
+ * net/optimiser.h. Numbers to reproduce: the first loss is ln classes (the last layer starts at 0);
+ * two normals a distance 2a apart give the error Phi(-a) of Bayes
+ * (tests/train/test_classifier.c). */
 #define SETTINGS hb_classifier_settings
 #include "base/parallel.h"
 #include "base/setting_rows.h"
 #include "base/team_tasks.h"
-#include "judge/neighbours.h"
+#include "metrics/neighbours.h"
 #include "net/optimiser.h"
 #include "random/streams.h"
 #include "train/classifier.h"
@@ -22,12 +23,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { SHARD_ROWS = 128, MAX_BATCH = 1 << 16, IMAGE_DIM = 64 };
+enum { MICRO_BATCH_ROWS = 128, MAX_BATCH = 1 << 16, IMAGE_DIM = 64 };
 
 typedef struct class_trainer class_trainer;
 
 /* The rows of a step that one task takes. */
-typedef struct class_shard {
+typedef struct class_micro_batch {
     hb_context alone; /* a child of one thread: for calls from a task */
     class_trainer *trainer;
     size_t first, count;
@@ -38,7 +39,7 @@ typedef struct class_shard {
     int *labels;                 // (count)
     float *gradient;             // (parameters)
     hb_workspace work;
-} class_shard;
+} class_micro_batch;
 
 struct class_trainer {
     hb_context *context;
@@ -49,8 +50,8 @@ struct class_trainer {
     const int *labels;            // (n)
     size_t *order;                // (n)
     uint64_t steps, steps_per_epoch;
-    size_t n_shards;
-    class_shard *shards; // (n_shards)
+    size_t n_micro_batches;
+    class_micro_batch *micro_batches; // (n_micro_batches)
     hb_adam_settings adam;
     hb_adam_state state;
     float *gradient; // (parameters)
@@ -88,8 +89,9 @@ double hb_cross_entropy(size_t n, size_t classes, const float *logits, const int
 
 /* ---- rows of a step ---- */
 
-/* Where coordinate i of a moved image comes from: pixels *at and *at + 1 with weights 1 - part and part. */
-static double source_of(size_t i, double move, size_t side, size_t *at)
+/* Where coordinate i of a moved image comes from: pixels *at and *at + 1 with weights 1 - part and
+ * part. */
+static double class_source(size_t i, double move, size_t side, size_t *at)
 {
     const double place = fmin(fmax((double)i - move, 0), (double)(side - 1));
     *at = (size_t)place < side - 1 ? (size_t)place : side - 2;
@@ -100,10 +102,10 @@ void hb_move_image(size_t side, const double *image, double down, double right, 
 {
     for (size_t i = 0; i < side; i++) {
         size_t row;
-        const double v = source_of(i, down, side, &row);
+        const double v = class_source(i, down, side, &row);
         for (size_t j = 0; j < side; j++) {
             size_t column;
-            const double u = source_of(j, right, side, &column);
+            const double u = class_source(j, right, side, &column);
             const double *near = image + row * side + column, *next = near + side;
             moved[i * side + j] =
                 (1 - v) * ((1 - u) * near[0] + u * near[1]) + v * ((1 - u) * next[0] + u * next[1]);
@@ -111,51 +113,52 @@ void hb_move_image(size_t side, const double *image, double down, double right, 
     }
 }
 
-static hb_status draw_rows(class_shard *shard)
+static hb_status class_draw_rows(class_micro_batch *micro)
 {
-    const class_trainer *t = shard->trainer;
+    const class_trainer *t = micro->trainer;
     const size_t batch = (size_t)t->settings.batch;
     const uint64_t step = t->state.step, in_epoch = step % t->steps_per_epoch;
     const double reach = t->settings.shift;
     if (t->side)
-        HB_TRY(hb_random_uniform(&shard->alone, t->settings.seed, HB_STREAM_CLASSIFIER,
-                                 2 * (step * batch + shard->first), 2 * shard->count,
-                                 shard->uniform));
-    for (size_t i = 0; i < shard->count; i++) {
-        const size_t row = t->order[(in_epoch * batch + shard->first + i) % t->n];
-        const double *x = t->x + row * t->dim, *u = shard->uniform + 2 * i;
+        HB_TRY(hb_random_uniform(&micro->alone, t->settings.seed, HB_STREAM_CLASSIFIER,
+                                 2 * (step * batch + micro->first), 2 * micro->count,
+                                 micro->uniform));
+    for (size_t i = 0; i < micro->count; i++) {
+        const size_t row = t->order[(in_epoch * batch + micro->first + i) % t->n];
+        const double *x = t->x + row * t->dim, *u = micro->uniform + 2 * i;
         if (t->side)
             hb_move_image(t->side, x, reach * (2 * u[0] - 1), reach * (2 * u[1] - 1),
-                          shard->moved + i * t->dim);
+                          micro->moved + i * t->dim);
         else
-            memcpy(shard->moved + i * t->dim, x, t->dim * sizeof *x);
-        shard->labels[i] = t->labels[row];
+            memcpy(micro->moved + i * t->dim, x, t->dim * sizeof *x);
+        micro->labels[i] = t->labels[row];
     }
-    hb_classifier_standardise(t->classifier, shard->count, shard->moved, shard->input);
+    hb_classifier_standardise(t->classifier, micro->count, micro->moved, micro->input);
     return HB_OK;
 }
 
-static hb_status step_shard(class_shard *shard)
+static hb_status class_step_micro_batch(class_micro_batch *micro)
 {
-    const class_trainer *t = shard->trainer;
+    const class_trainer *t = micro->trainer;
     const float *parameters = t->classifier->parameters;
-    HB_TRY(draw_rows(shard));
-    HB_TRY(hb_net_forward(shard->tape, parameters, shard->count, shard->input, shard->logits));
-    hb_cross_entropy(shard->count, t->classes, shard->logits, shard->labels,
-                     1 / (double)t->settings.batch, shard->p, shard->cotangent);
-    return hb_net_backward_alone(shard->tape, parameters, shard->cotangent, shard->gradient);
+    HB_TRY(class_draw_rows(micro));
+    HB_TRY(hb_net_forward(micro->tape, parameters, micro->count, micro->input, micro->logits));
+    hb_cross_entropy(micro->count, t->classes, micro->logits, micro->labels,
+                     1 / (double)t->settings.batch, micro->p, micro->cotangent);
+    return hb_net_backward(micro->tape, parameters, micro->cotangent, 0, micro->gradient, NULL);
 }
 
-static hb_status shard_task(void *user, size_t index, int thread)
+static hb_status class_micro_batch_task(void *user, size_t index, int thread)
 {
     (void)thread;
     class_trainer *t = user;
-    return hb_context_adopt(t->context, &t->shards[index].alone, step_shard(&t->shards[index]));
+    return hb_context_adopt(t->context, &t->micro_batches[index].alone,
+                            class_step_micro_batch(&t->micro_batches[index]));
 }
 
 /* ---- the loop ---- */
 
-static hb_status step(hb_context *quiet, class_trainer *t)
+static hb_status class_step(hb_context *quiet, class_trainer *t)
 {
     const size_t parameters = hb_net_parameters(t->classifier->net);
     const uint64_t epoch = t->state.step / t->steps_per_epoch;
@@ -164,19 +167,19 @@ static hb_status step(hb_context *quiet, class_trainer *t)
                              t->settings.seed ^ UINT64_C(0x9e3779b97f4a7c15) * (epoch + 1), t->n,
                              t->order));
     HB_TRY(hb_net_prepare(quiet, t->classifier->net, t->classifier->parameters));
-    HB_TRY(hb_parallel_for(quiet, "classifier", t->n_shards, shard_task, t));
-    memcpy(t->gradient, t->shards[0].gradient, parameters * sizeof(float));
-    for (size_t s = 1; s < t->n_shards; s++)
-        for (size_t i = 0; i < parameters; i++) t->gradient[i] += t->shards[s].gradient[i];
+    HB_TRY(hb_parallel_for(quiet, "classifier", t->n_micro_batches, class_micro_batch_task, t));
+    memcpy(t->gradient, t->micro_batches[0].gradient, parameters * sizeof(float));
+    for (size_t s = 1; s < t->n_micro_batches; s++)
+        for (size_t i = 0; i < parameters; i++) t->gradient[i] += t->micro_batches[s].gradient[i];
     return hb_adam_step(t->context, &t->adam, parameters, t->gradient, t->classifier->parameters,
                         &t->state, NULL);
 }
 
-static hb_status loop(class_trainer *t)
+static hb_status class_loop(class_trainer *t)
 {
     hb_context quiet = hb_context_child(t->context, 0);
     while (t->state.step < t->steps) {
-        HB_TRY(hb_context_adopt(t->context, &quiet, step(&quiet, t)));
+        HB_TRY(hb_context_adopt(t->context, &quiet, class_step(&quiet, t)));
         HB_TRY(hb_team_progress(t->context, "classifier", (double)t->state.step, (double)t->steps));
     }
     memcpy(t->classifier->parameters, t->state.average,
@@ -186,8 +189,8 @@ static hb_status loop(class_trainer *t)
 
 /* ---- made ready ---- */
 
-static hb_status check_rows(hb_context *context, int dim, size_t n, const double *x, int classes,
-                            const int *labels)
+static hb_status class_check_rows(hb_context *context, int dim, size_t n, const double *x,
+                                  int classes, const int *labels)
 {
     HB_CHECK(context, dim >= 1 && dim <= 65536, HB_ERROR_ARGUMENT,
              "dim is %d; it must be 1 to 65536", dim);
@@ -202,7 +205,7 @@ static hb_status check_rows(hb_context *context, int dim, size_t n, const double
 }
 
 /* The side of square images, when they are to be moved. */
-static hb_status choose_shift(class_trainer *t)
+static hb_status class_choose_shift(class_trainer *t)
 {
     const size_t side = (size_t)(sqrt((double)t->dim) + 0.5);
     const int square = side * side == t->dim && side >= 2;
@@ -214,7 +217,7 @@ static hb_status choose_shift(class_trainer *t)
     return HB_OK;
 }
 
-static void find_scale(const class_trainer *t)
+static void class_find_scale(const class_trainer *t)
 {
     double *shift = t->classifier->shift, squares = 0;
     for (size_t i = 0; i < t->n * t->dim; i++) shift[i % t->dim] += t->x[i];
@@ -227,49 +230,50 @@ static void find_scale(const class_trainer *t)
     t->classifier->scale = scale > 0 ? scale : 1;
 }
 
-static hb_status create_shard(class_trainer *t, size_t index, class_shard *shard)
+static hb_status class_create_micro_batch(class_trainer *t, size_t index, class_micro_batch *micro)
 {
     const size_t batch = (size_t)t->settings.batch, dim = t->dim, classes = t->classes;
     const size_t parameters = hb_net_parameters(t->classifier->net);
-    const size_t first = index * SHARD_ROWS;
-    const size_t n = batch - first < SHARD_ROWS ? batch - first : SHARD_ROWS;
-    shard->alone = hb_context_child(t->context, 1);
-    shard->trainer = t;
-    shard->first = first;
-    shard->count = n;
-    HB_TRY(HB_WORKSPACE(t->context, &shard->work, HB_ARRAY(shard->moved, n * dim),
-                        HB_ARRAY(shard->uniform, 2 * n), HB_ARRAY(shard->p, classes),
-                        HB_ARRAY(shard->input, n * dim), HB_ARRAY(shard->logits, n * classes),
-                        HB_ARRAY(shard->cotangent, n * classes), HB_ARRAY(shard->labels, n),
-                        HB_ARRAY(shard->gradient, parameters)));
+    const size_t first = index * MICRO_BATCH_ROWS;
+    const size_t n = batch - first < MICRO_BATCH_ROWS ? batch - first : MICRO_BATCH_ROWS;
+    micro->alone = hb_context_child(t->context, 1);
+    micro->trainer = t;
+    micro->first = first;
+    micro->count = n;
+    HB_TRY(HB_WORKSPACE(t->context, &micro->work, HB_ARRAY(micro->moved, n * dim),
+                        HB_ARRAY(micro->uniform, 2 * n), HB_ARRAY(micro->p, classes),
+                        HB_ARRAY(micro->input, n * dim), HB_ARRAY(micro->logits, n * classes),
+                        HB_ARRAY(micro->cotangent, n * classes), HB_ARRAY(micro->labels, n),
+                        HB_ARRAY(micro->gradient, parameters)));
     const hb_net_jets jets = {0};
-    return hb_net_tape_create(&shard->alone, t->classifier->net, &jets, n, &shard->tape);
+    return hb_net_tape_create(&micro->alone, t->classifier->net, &jets, n, &micro->tape);
 }
 
-static hb_status create_arrays(class_trainer *t)
+static hb_status class_create_arrays(class_trainer *t)
 {
     const size_t parameters = hb_net_parameters(t->classifier->net);
     HB_TRY(HB_WORKSPACE(t->context, &t->work, HB_ARRAY(t->gradient, parameters),
                         HB_ARRAY(t->state.first, parameters), HB_ARRAY(t->state.second, parameters),
                         HB_ARRAY(t->state.average, parameters), HB_ARRAY(t->order, t->n),
-                        HB_ARRAY(t->shards, t->n_shards)));
-    memset(t->shards, 0, t->n_shards * sizeof(class_shard));
-    for (size_t s = 0; s < t->n_shards; s++) HB_TRY(create_shard(t, s, &t->shards[s]));
+                        HB_ARRAY(t->micro_batches, t->n_micro_batches)));
+    memset(t->micro_batches, 0, t->n_micro_batches * sizeof(class_micro_batch));
+    for (size_t s = 0; s < t->n_micro_batches; s++)
+        HB_TRY(class_create_micro_batch(t, s, &t->micro_batches[s]));
     return HB_OK;
 }
 
-static hb_status prepare(class_trainer *t)
+static hb_status class_prepare(class_trainer *t)
 {
     const hb_classifier_settings *s = &t->settings;
     const size_t batch = (size_t)s->batch;
     const hb_net_shape shape = {(int)t->dim, (int)t->classes, s->width, s->depth, 0};
-    HB_TRY(choose_shift(t));
+    HB_TRY(class_choose_shift(t));
     HB_TRY(hb_classifier_create(t->context, &shape, &t->classifier));
     /* the last layer starts at 0: all classes are equally likely */
     HB_TRY(
         hb_net_initialise(t->context, t->classifier->net, s->seed, 0, t->classifier->parameters));
-    find_scale(t);
-    t->n_shards = (batch + SHARD_ROWS - 1) / SHARD_ROWS;
+    class_find_scale(t);
+    t->n_micro_batches = (batch + MICRO_BATCH_ROWS - 1) / MICRO_BATCH_ROWS;
     t->steps_per_epoch = (t->n + batch - 1) / batch;
     t->steps = (uint64_t)s->epochs * t->steps_per_epoch;
     hb_adam_settings_default(&t->adam);
@@ -277,14 +281,14 @@ static hb_status prepare(class_trainer *t)
     t->adam.ema = s->ema;
     t->adam.steps = t->steps;
     t->adam.warmup = t->steps / 10 < 100 ? t->steps / 10 : 100;
-    return create_arrays(t);
+    return class_create_arrays(t);
 }
 
-static void discard(class_trainer *t)
+static void class_discard(class_trainer *t)
 {
-    for (size_t s = 0; t->shards && s < t->n_shards; s++) {
-        hb_net_tape_destroy(t->shards[s].tape);
-        hb_workspace_destroy(&t->shards[s].work);
+    for (size_t s = 0; t->micro_batches && s < t->n_micro_batches; s++) {
+        hb_net_tape_destroy(t->micro_batches[s].tape);
+        hb_workspace_destroy(&t->micro_batches[s].work);
     }
     hb_workspace_destroy(&t->work);
     hb_classifier_destroy(t->classifier);
@@ -298,16 +302,16 @@ hb_status hb_classifier_train(hb_context *context, const hb_classifier_settings 
     *out = NULL;
     class_trainer t = {.context = context, .n = n, .x = x, .labels = labels};
     HB_SIZED_READ(context, hb_classifier_settings, settings, &t.settings);
-    HB_TRY(check_rows(context, dim, n, x, classes, labels));
+    HB_TRY(class_check_rows(context, dim, n, x, classes, labels));
     HB_TRY(hb_setting_rows_check(context, settings_table, &t.settings));
     t.dim = (size_t)dim;
     t.classes = (size_t)classes;
-    hb_status status = prepare(&t);
-    if (status == HB_OK) status = loop(&t);
+    hb_status status = class_prepare(&t);
+    if (status == HB_OK) status = class_loop(&t);
     if (status == HB_OK) {
         *out = t.classifier;
         t.classifier = NULL;
     }
-    discard(&t);
+    class_discard(&t);
     return status;
 }

@@ -9,7 +9,7 @@
  * z_0 + sqrt((1 + spread^2) b) e. Every number is a function of (seed, step, row), so a run can go
  * on anywhere. Must reproduce: draws of step 7 alone are those of step 7 in a run
  * (tests/train/test_train.c). */
-#include "train/drift_terms.h"
+#include "train/trainer.h"
 
 #include <heatball/random.h>
 #include <math.h>
@@ -27,19 +27,20 @@ static hb_status draw_order(hb_trainer *trainer)
 }
 
 /* ln tau of rows first .. first+n-1 of a step with `total` of them. */
-hb_status hb_draw_levels(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows)
+hb_status hb_draw_levels(hb_micro_batch *micro, int stream, size_t first, size_t total,
+                         hb_rows *rows)
 {
-    const hb_trainer *trainer = shard->trainer;
+    const hb_trainer *trainer = micro->trainer;
     const hb_train_settings *s = &trainer->settings;
     const int anchors = stream == HB_STREAM_ANCHOR_TAU;
     const double low = log(anchors ? s->anchor_tau_min : s->tau_min);
     const double span = log(s->tau_max) - low;
     const double focus = anchors ? 0 : s->tau_focus;
-    HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
+    HB_TRY(hb_random_uniform(&micro->alone, trainer->settings.seed,
                              HB_STREAM_TRAIN + (uint64_t)stream,
-                             trainer->state.step * total + first, rows->n, shard->uniform));
+                             trainer->state.step * total + first, rows->n, micro->uniform));
     for (size_t i = 0; i < rows->n; i++) {
-        double part = ((double)(first + i) + shard->uniform[i]) / (double)total;
+        double part = ((double)(first + i) + micro->uniform[i]) / (double)total;
         if (focus > 0) part += focus * sin(2 * M_PI * part) / (2 * M_PI);
         hb_model_level(trainer->model, exp(low + span * part), &rows->level[i]);
     }
@@ -47,7 +48,8 @@ hb_status hb_draw_levels(hb_shard *shard, int stream, size_t first, size_t total
 }
 
 /* z of one row from the data's row and its noise. */
-static void place_row(const hb_trainer *trainer, size_t row, double reach, size_t i, hb_rows *rows)
+static void draw_place_row(const hb_trainer *trainer, size_t row, double reach, size_t i,
+                           hb_rows *rows)
 {
     const size_t d = (size_t)trainer->model->info.dim;
     const hb_noise_level *c = &rows->level[i];
@@ -60,55 +62,56 @@ static void place_row(const hb_trainer *trainer, size_t row, double reach, size_
     if (rows->labels) rows->labels[i] = trainer->labels[row];
 }
 
-hb_status hb_draw_noise(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows)
+hb_status hb_draw_noise(hb_micro_batch *micro, int stream, size_t first, size_t total,
+                        hb_rows *rows)
 {
-    const hb_trainer *trainer = shard->trainer;
+    const hb_trainer *trainer = micro->trainer;
     const size_t d = (size_t)trainer->model->info.dim;
     return hb_random_normal_f32(
-        &shard->alone, trainer->settings.seed, HB_STREAM_TRAIN + (uint64_t)stream,
+        &micro->alone, trainer->settings.seed, HB_STREAM_TRAIN + (uint64_t)stream,
         (trainer->state.step * total + first) * d, rows->n * d, rows->noise);
 }
 
-static hb_status draw_rows(hb_shard *shard)
+static hb_status draw_rows(hb_micro_batch *micro)
 {
-    const hb_trainer *trainer = shard->trainer;
+    const hb_trainer *trainer = micro->trainer;
     const size_t batch = (size_t)trainer->settings.batch;
     const uint64_t step = trainer->state.step, in_epoch = step % trainer->steps_per_epoch;
-    hb_rows *rows = &shard->rows;
-    HB_TRY(hb_draw_levels(shard, HB_STREAM_TAU, shard->first, batch, rows));
-    HB_TRY(hb_draw_noise(shard, HB_STREAM_NOISE, shard->first, batch, rows));
+    hb_rows *rows = &micro->rows;
+    HB_TRY(hb_draw_levels(micro, HB_STREAM_TAU, micro->first, batch, rows));
+    HB_TRY(hb_draw_noise(micro, HB_STREAM_NOISE, micro->first, batch, rows));
     for (size_t i = 0; i < rows->n; i++)
-        place_row(trainer, trainer->order[(in_epoch * batch + shard->first + i) % trainer->n], 1, i,
-                  rows);
+        draw_place_row(trainer, trainer->order[(in_epoch * batch + micro->first + i) % trainer->n],
+                       1, i, rows);
     for (size_t i = 0; i < rows->n && trainer->model->info.dim > SMALL_DIM; i++)
         rows->weight[i] = 1 / hb_model_data_share(trainer->model, &rows->level[i]);
-    if (!rows->labels) return hb_target_average(shard);
-    HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
-                             HB_STREAM_TRAIN + HB_STREAM_LABEL, step * batch + shard->first,
-                             rows->n, shard->uniform));
+    if (!rows->labels) return hb_target_average(micro);
+    HB_TRY(hb_random_uniform(&micro->alone, trainer->settings.seed,
+                             HB_STREAM_TRAIN + HB_STREAM_LABEL, step * batch + micro->first,
+                             rows->n, micro->uniform));
     for (size_t i = 0; i < rows->n; i++)
-        if (shard->uniform[i] < trainer->settings.label_dropout) rows->labels[i] = -1;
-    return hb_target_average(shard);
+        if (micro->uniform[i] < trainer->settings.label_dropout) rows->labels[i] = -1;
+    return hb_target_average(micro);
 }
 
-static hb_status draw_anchors(hb_shard *shard)
+static hb_status draw_anchors(hb_micro_batch *micro)
 {
-    const hb_trainer *trainer = shard->trainer;
-    const size_t total = (size_t)trainer->settings.anchors, first = shard->first_anchor;
+    const hb_trainer *trainer = micro->trainer;
+    const size_t total = (size_t)trainer->settings.anchors, first = micro->first_anchor;
     const double spread = trainer->settings.anchor_spread, reach = sqrt(1 + spread * spread);
-    hb_rows *rows = &shard->anchor;
-    HB_TRY(hb_draw_levels(shard, HB_STREAM_ANCHOR_TAU, first, total, rows));
-    HB_TRY(hb_draw_noise(shard, HB_STREAM_ANCHOR_NOISE, first, total, rows));
-    HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
+    hb_rows *rows = &micro->anchor;
+    HB_TRY(hb_draw_levels(micro, HB_STREAM_ANCHOR_TAU, first, total, rows));
+    HB_TRY(hb_draw_noise(micro, HB_STREAM_ANCHOR_NOISE, first, total, rows));
+    HB_TRY(hb_random_uniform(&micro->alone, trainer->settings.seed,
                              HB_STREAM_TRAIN + HB_STREAM_ANCHOR_ROW,
-                             trainer->state.step * total + first, rows->n, shard->uniform));
+                             trainer->state.step * total + first, rows->n, micro->uniform));
     for (size_t i = 0; i < rows->n; i++)
-        place_row(trainer, (size_t)(shard->uniform[i] * (double)trainer->n), reach, i, rows);
+        draw_place_row(trainer, (size_t)(micro->uniform[i] * (double)trainer->n), reach, i, rows);
     return HB_OK;
 }
 
 const hb_row_source hb_rows_of_data = {.weight = 1,
-                                       .create_shard = hb_target_create,
+                                       .create_micro_batch = hb_target_create,
                                        .begin = draw_order,
                                        .rows = draw_rows,
                                        .anchors = draw_anchors,

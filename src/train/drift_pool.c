@@ -31,7 +31,7 @@ typedef struct path_job {
 } path_job;
 
 /* Rows that are not finite become copies of the next one that is; returns how many. */
-static size_t mend(size_t n, size_t d, double *x)
+static size_t pool_mend(size_t n, size_t d, double *x)
 {
     size_t lost = 0, good = n;
     for (size_t i = 2 * n; i-- > 0;) { /* twice round, so that the last rows find the first */
@@ -47,7 +47,7 @@ static size_t mend(size_t n, size_t d, double *x)
     return lost;
 }
 
-static hb_status path_task(void *user, size_t index, int thread)
+static hb_status pool_path_task(void *user, size_t index, int thread)
 {
     (void)thread;
     path_job *job = user;
@@ -59,7 +59,7 @@ static hb_status path_task(void *user, size_t index, int thread)
                                               job->x + first * d, NULL)));
     job->lost[index] = 0;
     for (size_t k = 0; k < job->plan.n_times; k++)
-        job->lost[index] += mend(n, d, job->x + (k * job->n + first) * d);
+        job->lost[index] += pool_mend(n, d, job->x + (k * job->n + first) * d);
     return HB_OK;
 }
 
@@ -78,7 +78,7 @@ hb_status hb_pool_paths(hb_trainer *trainer, double step, size_t n_times, const 
                               .n_times = n_times,
                               .times = times,
                               .step = step};
-    const hb_status status = hb_parallel_for(trainer->context, NULL, chunks, path_task, &job);
+    const hb_status status = hb_parallel_for(trainer->context, NULL, chunks, pool_path_task, &job);
     size_t all = 0;
     for (size_t i = 0; i < chunks && status == HB_OK; i++) all += job.lost[i];
     hb_release(trainer->context, lost);
@@ -124,7 +124,7 @@ hb_status hb_drift_flow(hb_context *context, const hb_problem *drift, size_t n, 
 
 /* ---- the pool ---- */
 
-static hb_status create_arrays(hb_trainer *trainer, hb_pool *pool)
+static hb_status pool_create_arrays(hb_trainer *trainer, hb_pool *pool)
 {
     const size_t d = (size_t)trainer->model->info.dim, n = trainer->n;
     const size_t fit = MOST_FLOATS / (HB_POOL_LEVELS * (d + 1));
@@ -146,7 +146,7 @@ static hb_status create_arrays(hb_trainer *trainer, hb_pool *pool)
     return HB_OK;
 }
 
-static void choose_lags(const hb_trainer *trainer, hb_pool *pool)
+static void pool_choose_lags(const hb_trainer *trainer, hb_pool *pool)
 {
     const double low = log(trainer->settings.tau_min), high = log(trainer->settings.tau_max);
     const double most = LAG / pool->size;
@@ -171,9 +171,9 @@ hb_status hb_pool_create(hb_trainer *trainer)
     HB_TRY(hb_allocate(trainer->context, 1, sizeof(hb_pool), &memory));
     hb_pool *pool = trainer->pool = memory;
     *pool = (hb_pool){0};
-    HB_TRY(create_arrays(trainer, pool));
+    HB_TRY(pool_create_arrays(trainer, pool));
     HB_TRY(hb_pool_drift_size(trainer));
-    choose_lags(trainer, pool);
+    pool_choose_lags(trainer, pool);
     return hb_pool_set_reference(trainer);
 }
 
@@ -191,7 +191,7 @@ typedef struct level_job {
 } level_job;
 
 /* The first half of the last step: along the drift over half the lag. */
-static hb_status level_task(void *user, size_t k, int thread)
+static hb_status pool_level_task(void *user, size_t k, int thread)
 {
     (void)thread;
     const level_job *job = user;
@@ -206,7 +206,7 @@ static hb_status level_task(void *user, size_t k, int thread)
                                            pool->lag[k] / 2, x, scratch);
     hb_release(job->trainer->context, scratch);
     HB_TRY(hb_context_adopt(job->trainer->context, &alone, status));
-    mend(members, d, x);
+    pool_mend(members, d, x);
     for (size_t i = 0; i < members; i++) {
         double sum = 0;
         for (size_t j = 0; j < d; j++) {
@@ -234,7 +234,7 @@ hb_status hb_pool_refresh(hb_trainer *trainer)
     hb_status status =
         hb_pool_paths(trainer, STEP / pool->size, HB_POOL_LEVELS, times, first, members, x);
     if (status == HB_OK)
-        status = hb_parallel_for(trainer->context, NULL, HB_POOL_LEVELS, level_task, &job);
+        status = hb_parallel_for(trainer->context, NULL, HB_POOL_LEVELS, pool_level_task, &job);
     hb_release(trainer->context, x);
     for (size_t i = 0; pool->member_labels && i < members; i++)
         pool->member_labels[i] = pool->labels[(first + i) % trainer->n];

@@ -44,8 +44,8 @@ hb_status hb_pool_paths(hb_trainer *trainer, double step, size_t n_times, const 
  * each may be NULL. Values that are not finite are handed out. */
 hb_status hb_drift_at(hb_context *context, const hb_problem *drift, size_t n, const double *x,
                       double *F, double *divergence, double *grad_divergence, double *jacobian);
-/* x (n, dim) carried along dx/dh = F by one step of the classical Runge-Kutta scheme; scratch (3, n,
- * dim). */
+/* x (n, dim) carried along dx/dh = F by one step of the classical Runge-Kutta scheme; scratch (3,
+ * n, dim). */
 hb_status hb_drift_flow(hb_context *context, const hb_problem *drift, size_t n, size_t dim,
                         double h, double *x, double *scratch);
 

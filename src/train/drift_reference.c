@@ -17,7 +17,7 @@ enum { KNOTS = 33, PATHS = 4096, LEAST_PATHS = 512, PILOTS = 256, PILOT_TIMES = 
 enum { MOST_VALUES = 1 << 25 }; /* of all paths at all knots */
 
 static const double STEP = 0.06; /* Heun's, in 1/|J| */
-static const double DETAIL = 1;  /* S in 1/|J|: F = -x/V has the law N(0, V) */
+static const double DETAIL = 1;  /* S in 1/|J|: F = -x/V has the distribution N(0, V) */
 /* Numbers of these paths, which no generation of the pool reaches. */
 static const uint64_t PILOT_FIRST = UINT64_C(1) << 48, PATH_FIRST = UINT64_C(3) << 48;
 
@@ -46,8 +46,8 @@ hb_status hb_pool_drift_size(hb_trainer *trainer)
 }
 
 /* Along axis r: p = axis.(x - m) and q = axis.(F - E F) of one path. */
-static void along_axis(const hb_model *model, size_t r, const double *x, const double *F,
-                       const double *mean, double *p, double *q)
+static void reference_along_axis(const hb_model *model, size_t r, const double *x, const double *F,
+                                 const double *mean, double *p, double *q)
 {
     const size_t d = (size_t)model->info.dim;
     *p = *q = 0;
@@ -58,8 +58,8 @@ static void along_axis(const hb_model *model, size_t r, const double *x, const d
 }
 
 /* A knot of the model's table from n paths x (n, d) at tau and F there. */
-static void write_knot(const hb_model *model, double tau, size_t n, const double *x,
-                       const double *F, double *knot)
+static void reference_write_knot(const hb_model *model, double tau, size_t n, const double *x,
+                                 const double *F, double *knot)
 {
     const size_t d = (size_t)model->info.dim, columns = 2 * d + 1;
     double *mean = knot, *rate = knot + columns, spread = 0, spread_rate = 0;
@@ -73,7 +73,7 @@ static void write_knot(const hb_model *model, double tau, size_t n, const double
         double variance = 0, covariance = 0;
         for (size_t i = 0; i < n; i++) {
             double p, q;
-            along_axis(model, r, x + i * d, F + i * d, mean, &p, &q);
+            reference_along_axis(model, r, x + i * d, F + i * d, mean, &p, &q);
             variance += p * p / (double)n;
             covariance += p * q / (double)n;
         }
@@ -88,7 +88,7 @@ static void write_knot(const hb_model *model, double tau, size_t n, const double
 }
 
 /* Least and largest coordinates of n paths x (n, d), into range (2, d). */
-static void write_range(size_t n, size_t d, const double *x, double *range)
+static void reference_write_range(size_t n, size_t d, const double *x, double *range)
 {
     memcpy(range, x, d * sizeof *x);
     memcpy(range + d, x, d * sizeof *x);
@@ -98,7 +98,7 @@ static void write_range(size_t n, size_t d, const double *x, double *range)
     }
 }
 
-static hb_status set_reference(hb_trainer *trainer, size_t n, double *x, double *F, double *table,
+static hb_status reference_set(hb_trainer *trainer, size_t n, double *x, double *F, double *table,
                                double *range, float *ends)
 {
     hb_model *model = trainer->model;
@@ -112,8 +112,8 @@ static hb_status set_reference(hb_trainer *trainer, size_t n, double *x, double 
         const double *at = x + k * n * d;
         HB_TRY(hb_problem_drift(trainer->context, trainer->settings.drift, n, at, 0, F, NULL, NULL,
                                 NULL));
-        write_knot(model, times[k], n, at, F, table + k * 2 * (2 * d + 1));
-        write_range(n, d, at, range + k * 2 * d);
+        reference_write_knot(model, times[k], n, at, F, table + k * 2 * (2 * d + 1));
+        reference_write_range(n, d, at, range + k * 2 * d);
     }
     for (size_t i = 0; i < kept * d; i++) ends[i] = (float)x[(KNOTS - 1) * n * d + i];
     const double spread = exp(table[(KNOTS - 1) * 2 * (2 * d + 1) + 2 * d]);
@@ -134,7 +134,7 @@ hb_status hb_pool_set_reference(hb_trainer *trainer)
     HB_TRY(HB_WORKSPACE(trainer->context, &work, HB_ARRAY(x, KNOTS * n * d), HB_ARRAY(F, n * d),
                         HB_ARRAY(table, KNOTS * 2 * columns), HB_ARRAY(range, KNOTS * 2 * d),
                         HB_ARRAY(ends, n * d)));
-    const hb_status status = set_reference(trainer, n, x, F, table, range, ends);
+    const hb_status status = reference_set(trainer, n, x, F, table, range, ends);
     hb_workspace_destroy(&work);
     return status;
 }

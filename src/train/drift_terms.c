@@ -8,7 +8,7 @@
  * and the gradient of the residual is, with J = dF/dz,
  *     (1/tau) (m'_r + p_r l_r)/V_r - 2 p_r/V_r^2 - F_r/V_r   back from the axes, + J' s + grad div
  * F. A number to reproduce: F = -z with the exact moments of OU has residual 0. */
-#include "train/drift_terms.h"
+#include "train/trainer.h"
 
 #include <string.h>
 
@@ -32,8 +32,8 @@ typedef struct axis_terms {
     double p, mean_rate, drift, variance, log_rate;
 } axis_terms;
 
-static axis_terms along_axis(const hb_model *model, const hb_points *points, size_t i, size_t r,
-                             const double *F)
+static axis_terms terms_along_axis(const hb_model *model, const hb_points *points, size_t i,
+                                   size_t r, const double *F)
 {
     const size_t d = (size_t)model->info.dim;
     const hb_noise_level *c = &points->level[i];
@@ -48,26 +48,26 @@ static axis_terms along_axis(const hb_model *model, const hb_points *points, siz
     return t;
 }
 
-static void add_scalar(const hb_model *model, const hb_points *points, const double *F,
-                       double *left)
+static void terms_add_scalar(const hb_model *model, const hb_points *points, const double *F,
+                             double *left)
 {
     const size_t d = (size_t)model->info.dim;
     for (size_t i = 0; i < points->n; i++)
         for (size_t r = 0; r < d; r++) {
-            const axis_terms t = along_axis(model, points, i, r, F);
+            const axis_terms t = terms_along_axis(model, points, i, r, F);
             const double V = t.variance, s = -t.p / V, tau = points->level[i].tau;
             left[i] += (-t.log_rate / 2 - s * t.mean_rate - s * t.p * t.log_rate / 2) / tau +
                        1 / V - s * s + t.drift * s;
         }
 }
 
-static void add_vector(const hb_model *model, const hb_points *points, const double *F,
-                       const double *jacobian, double *left)
+static void terms_add_vector(const hb_model *model, const hb_points *points, const double *F,
+                             const double *jacobian, double *left)
 {
     const size_t d = (size_t)model->info.dim;
     for (size_t i = 0; i < points->n; i++)
         for (size_t r = 0; r < d; r++) {
-            const axis_terms t = along_axis(model, points, i, r, F);
+            const axis_terms t = terms_along_axis(model, points, i, r, F);
             const double V = t.variance, s = -t.p / V, tau = points->level[i].tau;
             const double along =
                 (t.mean_rate + t.p * t.log_rate) / (V * tau) + 2 * s / V - t.drift / V;
@@ -87,8 +87,8 @@ hb_status hb_drift_terms(hb_context *alone, const hb_trainer *trainer, const hb_
     HB_TRY(hb_problem_drift(alone, trainer->settings.drift, points->n, points->z, 0, F,
                             jacobian ? NULL : left, jacobian ? left : NULL, jacobian));
     if (jacobian)
-        add_vector(trainer->model, points, F, jacobian, left);
+        terms_add_vector(trainer->model, points, F, jacobian, left);
     else
-        add_scalar(trainer->model, points, F, left);
+        terms_add_scalar(trainer->model, points, F, left);
     return HB_OK;
 }

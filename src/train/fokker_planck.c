@@ -33,17 +33,17 @@ typedef struct residual_scratch {
 } residual_scratch;
 
 /* Channels of the jets: value, directions, ln tau, Laplacian over the directions. */
-static size_t channels_of(const residual_scratch *work)
+static size_t fp_channels_of(const residual_scratch *work)
 {
     return work->directions + 3;
 }
 
-static hb_status create_arrays(hb_shard *shard, residual_scratch *work)
+static hb_status fp_create_arrays(hb_micro_batch *micro, residual_scratch *work)
 {
-    const size_t m = shard->anchors, d = (size_t)shard->trainer->model->info.dim;
-    const size_t channels = channels_of(work), in = work->inputs;
+    const size_t m = micro->anchors, d = (size_t)micro->trainer->model->info.dim;
+    const size_t channels = fp_channels_of(work), in = work->inputs;
     return HB_WORKSPACE(
-        shard->trainer->context, &work->own.arrays, HB_ARRAY(work->input, channels * m * in),
+        micro->trainer->context, &work->own.arrays, HB_ARRAY(work->input, channels * m * in),
         HB_ARRAY(work->output, channels * m), HB_ARRAY(work->cotangent, channels * m),
         HB_ARRAY(work->value, m), HB_ARRAY(work->slope, m * in),
         HB_ARRAY(work->slope_cotangent, m * in), HB_ARRAY(work->reference, m * d),
@@ -51,31 +51,31 @@ static hb_status create_arrays(hb_shard *shard, residual_scratch *work)
         HB_ARRAY(work->drift, m * d), HB_ARRAY(work->source, m));
 }
 
-static hb_status create(hb_shard *shard)
+static hb_status fp_create(hb_micro_batch *micro)
 {
-    const hb_trainer *trainer = shard->trainer;
+    const hb_trainer *trainer = micro->trainer;
     const int dim = trainer->model->info.dim, exact = dim <= SMALL_DIM;
     residual_scratch *work;
-    HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_VALUES, 0, &work));
+    HB_TRY(hb_scratch_create(micro, sizeof *work, HB_WANT_VALUES, 0, &work));
     work->inputs = (size_t)hb_model_inputs_count(trainer->model);
     work->directions = (size_t)(exact ? dim : trainer->settings.nodes);
-    if (shard->anchors == 0) return HB_OK;
-    HB_TRY(create_arrays(shard, work));
+    if (micro->anchors == 0) return HB_OK;
+    HB_TRY(fp_create_arrays(micro, work));
     const hb_net_jets jets = {.first = (int)work->directions + 1,
                               .laplacian = (int)work->directions};
     const hb_net *net = trainer->model->net;
-    HB_TRY(hb_net_tape_create(&shard->alone, net, &jets, shard->anchors, &work->own.jets));
+    HB_TRY(hb_net_tape_create(&micro->alone, net, &jets, micro->anchors, &work->own.jets));
     if (exact) return HB_OK;
-    return hb_net_slope_tape_create(&shard->alone, net, shard->anchors, &work->own.slopes);
+    return hb_net_slope_tape_create(&micro->alone, net, micro->anchors, &work->own.slopes);
 }
 
-/* Direction k of the inputs: a coordinate, or random signs (the same for all anchors of the shard).
- */
-static void fill_direction(const hb_shard *shard, const residual_scratch *work, size_t k,
-                           float *input)
+/* Direction k of the inputs: a coordinate, or random signs (the same for all anchors of the
+ * micro-batch). */
+static void fp_fill_direction(const hb_micro_batch *micro, const residual_scratch *work, size_t k,
+                              float *input)
 {
-    const hb_model *model = shard->trainer->model;
-    const size_t d = (size_t)model->info.dim, m = shard->anchors;
+    const hb_model *model = micro->trainer->model;
+    const size_t d = (size_t)model->info.dim, m = micro->anchors;
     if (!work->own.slopes) {
         hb_model_inputs_along(model, m, (int)k, input);
         return;
@@ -86,19 +86,22 @@ static void fill_direction(const hb_shard *shard, const residual_scratch *work, 
             input[i * work->inputs + j] = work->words[k * d + j] >> 31 ? 1.0f : -1.0f;
 }
 
-static hb_status fill_inputs(hb_shard *shard, residual_scratch *work, const hb_points *points)
+static hb_status fp_fill_inputs(hb_micro_batch *micro, residual_scratch *work,
+                                const hb_points *points)
 {
-    const hb_trainer *trainer = shard->trainer;
+    const hb_trainer *trainer = micro->trainer;
     const size_t channel = points->n * work->inputs;
     const size_t d = (size_t)trainer->model->info.dim, words = work->directions * d;
     if (work->own.slopes)
-        HB_TRY(hb_random_words(
-            &shard->alone, trainer->settings.seed, HB_STREAM_TRAIN + HB_STREAM_CLOUD,
-            (trainer->state.step * trainer->n_shards + (uint64_t)(shard - trainer->shards)) * words,
-            words, work->words));
+        HB_TRY(hb_random_words(&micro->alone, trainer->settings.seed,
+                               HB_STREAM_TRAIN + HB_STREAM_CLOUD,
+                               (trainer->state.step * trainer->n_micro_batches +
+                                (uint64_t)(micro - trainer->micro_batches)) *
+                                   words,
+                               words, work->words));
     hb_model_inputs(trainer->model, points, work->input);
     for (size_t k = 0; k < work->directions; k++)
-        fill_direction(shard, work, k, work->input + (1 + k) * channel);
+        fp_fill_direction(micro, work, k, work->input + (1 + k) * channel);
     hb_model_inputs_log_tau(trainer->model, points, work->input,
                             work->input + (1 + work->directions) * channel);
     memset(work->input + (2 + work->directions) * channel, 0, channel * sizeof(float));
@@ -107,9 +110,10 @@ static hb_status fill_inputs(hb_shard *shard, residual_scratch *work, const hb_p
 
 /* The residual of anchor i, its part of the loss, and the cotangents of everything it was made
  * from. */
-static void add_anchor(hb_shard *shard, residual_scratch *work, const hb_points *points, size_t i)
+static void fp_add_anchor(hb_micro_batch *micro, residual_scratch *work, const hb_points *points,
+                          size_t i)
 {
-    const hb_trainer *trainer = shard->trainer;
+    const hb_trainer *trainer = micro->trainer;
     const hb_noise_level *c = &points->level[i];
     const size_t d = (size_t)trainer->model->info.dim, m = points->n, p = work->directions;
     const double per_direction = work->own.slopes ? 1 / (double)p : 1;
@@ -127,9 +131,9 @@ static void add_anchor(hb_shard *shard, residual_scratch *work, const hb_points 
     const double counts = d > HB_BALL_MOST_DIM ? hb_many_weight(c) : c->b;
     const double factor =
         trainer->settings.weight * trainer->ramp * counts / trainer->settings.anchors;
-    const double scale = 0.5 * c->b * shard->anchor.weight[i], rho = scale * e;
-    shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
-    shard->losses[HB_LOSS_RESIDUAL2] += rho * rho / trainer->settings.anchors;
+    const double scale = 0.5 * c->b * micro->anchor.weight[i], rho = scale * e;
+    micro->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
+    micro->losses[HB_LOSS_RESIDUAL2] += rho * rho / trainer->settings.anchors;
     const double pull = factor * slope * scale; /* dL/de */
     float *C = work->cotangent;
     C[i] = (float)(pull * c->k_rate / c->tau);
@@ -146,14 +150,14 @@ static void add_anchor(hb_shard *shard, residual_scratch *work, const hb_points 
     }
 }
 
-static hb_status add(hb_shard *shard)
+static hb_status fp_add(hb_micro_batch *micro)
 {
-    const hb_model *model = shard->trainer->model;
-    residual_scratch *work = shard->scratch;
-    const hb_rows *anchor = &shard->anchor;
+    const hb_model *model = micro->trainer->model;
+    residual_scratch *work = micro->scratch;
+    const hb_rows *anchor = &micro->anchor;
     const hb_points points = {anchor->n, anchor->z, anchor->level, anchor->labels};
     const float *parameters = model->parameters;
-    HB_TRY(fill_inputs(shard, work, &points));
+    HB_TRY(fp_fill_inputs(micro, work, &points));
     HB_TRY(hb_net_forward(work->own.jets, parameters, points.n, work->input, work->output));
     if (work->own.slopes) {
         memset(work->slope_cotangent, 0, points.n * work->inputs * sizeof(float));
@@ -161,19 +165,19 @@ static hb_status add(hb_shard *shard)
                             work->slope));
     }
     HB_TRY(hb_model_reference(model, &points, work->scratch, NULL, work->reference));
-    HB_TRY(shard->trainer->source->terms(&shard->alone, shard->trainer, &points, work->drift, NULL,
+    HB_TRY(micro->trainer->source->terms(&micro->alone, micro->trainer, &points, work->drift, NULL,
                                          work->source));
-    for (size_t i = 0; i < points.n; i++) add_anchor(shard, work, &points, i);
-    HB_TRY(hb_net_backward(work->own.jets, parameters, work->cotangent, shard->gradient, NULL));
+    for (size_t i = 0; i < points.n; i++) fp_add_anchor(micro, work, &points, i);
+    HB_TRY(hb_net_backward(work->own.jets, parameters, work->cotangent, 1, micro->gradient, NULL));
     if (!work->own.slopes) return HB_OK;
     return hb_net_slope_backward(work->own.slopes, parameters, NULL, work->slope_cotangent,
-                                 shard->gradient);
+                                 micro->gradient);
 }
 
 static const hb_constraint fp = {.weight = 2,
                                  .most_weight = 1,
                                  .spares_small_tau = 1,
                                  .many = {0.3, 64, 4},
-                                 .create = create,
-                                 .add = add};
-const hb_loss_law hb_loss_fp = {.energy = &fp, .other = &hb_constraint_fp_score};
+                                 .create = fp_create,
+                                 .add = fp_add};
+const hb_loss_ops hb_loss_fp = {.energy = &fp, .other = &hb_constraint_fp_score};

@@ -1,8 +1,9 @@
 /* The Fokker-Planck residual of a score (C.-H. Lai et al., FP-Diffusion, ICML 2023, vector form)
  * with exact derivatives, for the score head in dim <= 3.
  *
- * The residual of d_tau s = grad(div s + |s|^2 - F.s - div F) with s = s_ref + q, s_ref = grad v_ref,
- * H the Hessian of v_ref, J_ji = dF_j/dz_i (c times the unit matrix, c = -1 for OU and 0 for VE):
+ * The residual of d_tau s = grad(div s + |s|^2 - F.s - div F) with s = s_ref + q, s_ref = grad
+ * v_ref, H the Hessian of v_ref, J_ji = dF_j/dz_i (c times the unit matrix, c = -1 for OU and 0 for
+ * VE):
  *     e_i = e_ref,i + d_tau q_i - sum_j d_i d_j q_j - 2 sum_j H_ij q_j
  *           - sum_j (2 s_ref,j + 2 q_j - F_j) d_i q_j + sum_j J_ji q_j,
  *     e_ref: the same of s_ref, which is 0 for OU and VE (drift_terms.c)
@@ -31,7 +32,7 @@ typedef struct vector_scratch {
     double *source;             // (anchors, dim): e_ref
 } vector_scratch;
 
-static hb_status prepare(hb_trainer *trainer)
+static hb_status fp_score_prepare(hb_trainer *trainer)
 {
     const hb_model_info *info = &trainer->model->info;
     HB_CHECK(trainer->context, info->head == HB_HEAD_SCORE, HB_ERROR_ARGUMENT,
@@ -44,13 +45,13 @@ static hb_status prepare(hb_trainer *trainer)
     return HB_OK;
 }
 
-static hb_status create(hb_shard *shard)
+static hb_status fp_score_create(hb_micro_batch *micro)
 {
-    hb_trainer *trainer = shard->trainer;
-    const size_t d = (size_t)trainer->model->info.dim, m = shard->anchors;
+    hb_trainer *trainer = micro->trainer;
+    const size_t d = (size_t)trainer->model->info.dim, m = micro->anchors;
     const size_t inputs = (size_t)hb_model_inputs_count(trainer->model);
     vector_scratch *work;
-    HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_VALUES, 0, &work));
+    HB_TRY(hb_scratch_create(micro, sizeof *work, HB_WANT_VALUES, 0, &work));
     work->n_pairs = d * (d + 1) / 2;
     if (m == 0) return HB_OK;
     const hb_net_jets jets = {.first = (int)d + 1, .pairs = (int)work->n_pairs, .pair = pairs};
@@ -61,7 +62,7 @@ static hb_status create(hb_shard *shard)
         HB_ARRAY(work->reference, m * d), HB_ARRAY(work->scratch, 2 * m * d),
         HB_ARRAY(work->drift, m * d), HB_ARRAY(work->source, m * d),
         HB_ARRAY(work->jacobian, m * d * d)));
-    return hb_net_tape_create(&shard->alone, trainer->model->net, &jets, m, &work->own.jets);
+    return hb_net_tape_create(&micro->alone, trainer->model->net, &jets, m, &work->own.jets);
 }
 
 /* Everything about one anchor, in double. */
@@ -73,7 +74,8 @@ typedef struct anchor_terms {
     double g, g_rate, first, second;
 } anchor_terms;
 
-static void take_channels(const vector_scratch *work, size_t m, size_t i, size_t d, anchor_terms *t)
+static void fp_score_take_channels(const vector_scratch *work, size_t m, size_t i, size_t d,
+                                   anchor_terms *t)
 {
     for (size_t j = 0; j < d; j++) {
         const float *out = work->output + i * d + j;
@@ -84,13 +86,13 @@ static void take_channels(const vector_scratch *work, size_t m, size_t i, size_t
     }
 }
 
-static void take_terms(const hb_model *model, const vector_scratch *work, const hb_points *points,
-                       size_t i, anchor_terms *t)
+static void fp_score_take_terms(const hb_model *model, const vector_scratch *work,
+                                const hb_points *points, size_t i, anchor_terms *t)
 {
     const hb_noise_level *c = &points->level[i];
     const size_t d = (size_t)model->info.dim;
     const double b_rate = hb_model_noise_rate(model, c), root = sqrt(c->b);
-    take_channels(work, points->n, i, d, t);
+    fp_score_take_channels(work, points->n, i, d, t);
     t->g = c->k / root;
     t->g_rate = (c->k_rate - c->k * b_rate / (2 * c->b)) / root;
     t->first = t->g / c->sigma;
@@ -109,7 +111,8 @@ static void take_terms(const hb_model *model, const vector_scratch *work, const 
     }
 }
 
-static double residual(const anchor_terms *t, size_t d, size_t n_pairs, double tau, size_t i)
+static double fp_score_residual(const anchor_terms *t, size_t d, size_t n_pairs, double tau,
+                                size_t i)
 {
     double e = t->source[i] + (t->g_rate * t->N[i] + t->g * t->N_t[i]) / tau;
     for (size_t j = 0; j < d; j++)
@@ -123,8 +126,8 @@ static double residual(const anchor_terms *t, size_t d, size_t n_pairs, double t
 }
 
 /* Cotangents of the channels from P_i = dL/de_i. */
-static void write_cotangents(const anchor_terms *t, vector_scratch *work, size_t m, size_t i,
-                             size_t d, double tau, const double *P)
+static void fp_score_write_cotangents(const anchor_terms *t, vector_scratch *work, size_t m,
+                                      size_t i, size_t d, double tau, const double *P)
 {
     for (size_t j = 0; j < d; j++) {
         float *out = work->cotangent + i * d + j;
@@ -142,32 +145,33 @@ static void write_cotangents(const anchor_terms *t, vector_scratch *work, size_t
     }
 }
 
-static void add_anchor(hb_shard *shard, vector_scratch *work, const hb_points *points, size_t i)
+static void fp_score_add_anchor(hb_micro_batch *micro, vector_scratch *work,
+                                const hb_points *points, size_t i)
 {
-    const hb_trainer *trainer = shard->trainer;
+    const hb_trainer *trainer = micro->trainer;
     const hb_noise_level *c = &points->level[i];
     const size_t d = (size_t)trainer->model->info.dim;
     const double share = 1 / ((double)d * trainer->settings.anchors);
     const double factor = trainer->settings.weight * trainer->ramp * c->b * share;
-    const double scale = 0.5 * c->b * sqrt(c->b) * shard->anchor.weight[i];
+    const double scale = 0.5 * c->b * sqrt(c->b) * micro->anchor.weight[i];
     anchor_terms t;
     double P[MOST_DIM] = {0};
-    take_terms(trainer->model, work, points, i, &t);
+    fp_score_take_terms(trainer->model, work, points, i, &t);
     for (size_t k = 0; k < d; k++) {
         double slope;
-        const double rho = scale * residual(&t, d, work->n_pairs, c->tau, k);
-        shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
-        shard->losses[HB_LOSS_RESIDUAL2] += share * rho * rho;
+        const double rho = scale * fp_score_residual(&t, d, work->n_pairs, c->tau, k);
+        micro->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
+        micro->losses[HB_LOSS_RESIDUAL2] += share * rho * rho;
         P[k] = factor * slope * scale;
     }
-    write_cotangents(&t, work, points->n, i, d, c->tau, P);
+    fp_score_write_cotangents(&t, work, points->n, i, d, c->tau, P);
 }
 
-static hb_status add(hb_shard *shard)
+static hb_status fp_score_add(hb_micro_batch *micro)
 {
-    const hb_model *model = shard->trainer->model;
-    vector_scratch *work = shard->scratch;
-    const hb_rows *anchor = &shard->anchor;
+    const hb_model *model = micro->trainer->model;
+    vector_scratch *work = micro->scratch;
+    const hb_rows *anchor = &micro->anchor;
     const hb_points points = {anchor->n, anchor->z, anchor->level, anchor->labels};
     const size_t d = (size_t)model->info.dim;
     const size_t channel = points.n * (size_t)hb_model_inputs_count(model);
@@ -178,16 +182,16 @@ static hb_status add(hb_shard *shard)
     memset(work->input + (2 + d) * channel, 0, work->n_pairs * channel * sizeof(float));
     HB_TRY(hb_net_forward(work->own.jets, model->parameters, points.n, work->input, work->output));
     HB_TRY(hb_model_reference(model, &points, work->scratch, NULL, work->reference));
-    HB_TRY(shard->trainer->source->terms(&shard->alone, shard->trainer, &points, work->drift,
+    HB_TRY(micro->trainer->source->terms(&micro->alone, micro->trainer, &points, work->drift,
                                          work->jacobian, work->source));
-    for (size_t i = 0; i < points.n; i++) add_anchor(shard, work, &points, i);
-    return hb_net_backward(work->own.jets, model->parameters, work->cotangent, shard->gradient,
+    for (size_t i = 0; i < points.n; i++) fp_score_add_anchor(micro, work, &points, i);
+    return hb_net_backward(work->own.jets, model->parameters, work->cotangent, 1, micro->gradient,
                            NULL);
 }
 
 const hb_constraint hb_constraint_fp_score = {.weight = 1.2,
                                               .most_weight = 1,
                                               .spares_small_tau = 1,
-                                              .prepare = prepare,
-                                              .create = create,
-                                              .add = add};
+                                              .prepare = fp_score_prepare,
+                                              .create = fp_score_create,
+                                              .add = fp_score_add};

@@ -11,8 +11,8 @@
  * tends to b/2 times the pointwise Fokker-Planck residual as f -> 0. Loss: weight * mean of b
  * huber(rho). dR/dw_0 = 1, dR/dw_j = -(share of node j in the sum above).
  *
- * Nodes: heatball/balls.h; balls are small, since what is of parabolic degree 4 is not exact. Above 64 dimensions: few
- * directions, with a_j = 0 (mean/ball_directions.c). docs/losses.md.
+ * Nodes: heatball/balls.h; balls are small, since what is of parabolic degree 4 is not exact. Above
+ * 64 dimensions: few directions, with a_j = 0 (mean/ball_directions.c). docs/losses.md.
  * A number to reproduce: in the plane with f = 0.03, rho = 266.67 R. */
 #include "mean/ball_rule.h"
 #include "train/ball_rows.h"
@@ -31,43 +31,39 @@ typedef struct ball_scratch {
 /* ---- made and destroyed ---- */
 
 /* Few directions in the place of all nodes. */
-static int has_few(const hb_trainer *trainer)
+static int heat_ball_has_few(const hb_trainer *trainer)
 {
     return trainer->model->info.dim > HB_BALL_MOST_DIM;
 }
 
-static hb_status prepare(hb_trainer *trainer)
+static hb_status heat_ball_prepare(hb_trainer *trainer)
 {
-    return has_few(trainer) ? hb_ball_prepare_directions(trainer) : hb_ball_prepare(trainer);
+    return heat_ball_has_few(trainer) ? hb_ball_prepare_directions(trainer)
+                                      : hb_ball_prepare(trainer);
 }
 
-static hb_status create_arrays(hb_shard *shard, ball_scratch *work, size_t rows)
+static hb_status heat_ball_create(hb_micro_batch *micro)
 {
-    const hb_trainer *trainer = shard->trainer;
+    const hb_trainer *trainer = micro->trainer;
     const hb_ball_common *common = trainer->common;
-    const size_t d = (size_t)trainer->model->info.dim;
-    const size_t m = shard->anchors, nodes = common->nodes;
+    const size_t d = (size_t)trainer->model->info.dim, m = micro->anchors, nodes = common->nodes;
     const size_t inputs = (size_t)hb_model_inputs_count(trainer->model);
-    work->at.rows = rows;
-    HB_TRY(HB_WORKSPACE(trainer->context, &work->own.arrays, HB_BALL_ROWS(shard, work->at, rows, d),
-                        HB_ROW_VALUES(work->net, rows, d), HB_ARRAY(work->share, nodes),
-                        HB_BALL_SLOPES(work->few, has_few(trainer), m, inputs, d)));
-    return has_few(trainer) ? hb_ball_slopes_create(shard) : HB_OK;
-}
-
-static hb_status create(hb_shard *shard)
-{
-    const hb_ball_common *common = shard->trainer->common;
-    const size_t rows = shard->anchors * (1 + common->nodes);
     ball_scratch *work;
-    HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_VALUES, rows, &work));
-    return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
+    size_t rows;
+    HB_TRY(hb_ball_scratch_create(micro, sizeof *work, HB_WANT_VALUES, &rows, &work));
+    if (rows == 0) return HB_OK;
+    work->at.rows = rows;
+    HB_TRY(HB_WORKSPACE(trainer->context, &work->own.arrays, HB_BALL_ROWS(micro, work->at, rows, d),
+                        HB_ROW_VALUES(work->net, rows, d), HB_ARRAY(work->share, nodes),
+                        HB_BALL_SLOPES(work->few, heat_ball_has_few(trainer), m, inputs, d)));
+    return heat_ball_has_few(trainer) ? hb_ball_slopes_create(micro) : HB_OK;
 }
 
 /* ---- the residual ---- */
 
 /* R of anchor i over the n nodes from `row` on; share[j] = -dR/dw_j. */
-static double residual(const ball_scratch *work, size_t i, size_t row, size_t n, double *share)
+static double heat_ball_residual(const ball_scratch *work, size_t i, size_t row, size_t n,
+                                 double *share)
 {
     const double *weight = work->at.weight + row, base = work->net.v[i];
     double most = -INFINITY, sum = 0, sum_reference = 0;
@@ -85,47 +81,47 @@ static double residual(const ball_scratch *work, size_t i, size_t row, size_t n,
 }
 
 /* Adds `pull` = dL/dR times the derivatives of R to the cotangents. */
-static void pull_nodes(ball_scratch *work, size_t i, size_t row, size_t n, const double *share,
-                       double pull)
+static void heat_ball_pull_nodes(ball_scratch *work, size_t i, size_t row, size_t n,
+                                 const double *share, double pull)
 {
     work->net.cotangent[i] += (float)pull;
     for (size_t j = 0; j < n; j++) work->net.cotangent[row + j] += (float)(-pull * share[j]);
 }
 
 /* factor * huber(rho) of anchor i. */
-static void add_ball(hb_shard *shard, ball_scratch *work, size_t i, double factor)
+static void heat_ball_add_ball(hb_micro_batch *micro, ball_scratch *work, size_t i, double factor)
 {
-    const hb_ball_common *common = shard->trainer->common;
-    const size_t n = common->nodes, row = shard->anchors + i * n;
+    const hb_ball_common *common = micro->trainer->common;
+    const size_t n = common->nodes, row = micro->anchors + i * n;
     const double scale = work->at.scale[i];
     double slope;
-    const double rho = scale * residual(work, i, row, n, work->share);
-    shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
-    shard->losses[HB_LOSS_RESIDUAL2] += rho * rho / shard->trainer->settings.anchors;
-    pull_nodes(work, i, row, n, work->share, factor * slope * scale);
+    const double rho = scale * heat_ball_residual(work, i, row, n, work->share);
+    micro->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
+    micro->losses[HB_LOSS_RESIDUAL2] += rho * rho / micro->trainer->settings.anchors;
+    heat_ball_pull_nodes(work, i, row, n, work->share, factor * slope * scale);
 }
 
-static hb_status add(hb_shard *shard)
+static hb_status heat_ball_add(hb_micro_batch *micro)
 {
-    const hb_trainer *trainer = shard->trainer;
-    ball_scratch *work = shard->scratch;
-    const int few = has_few(trainer);
-    if (few) HB_TRY(hb_ball_slopes_look(shard, &work->few));
-    HB_TRY(hb_ball_rows_place(shard, few ? work->few.ahead : NULL, few ? work->few.behind : NULL,
+    const hb_trainer *trainer = micro->trainer;
+    ball_scratch *work = micro->scratch;
+    const int few = heat_ball_has_few(trainer);
+    if (few) HB_TRY(hb_ball_slopes_look(micro, &work->few));
+    HB_TRY(hb_ball_rows_place(micro, few ? work->few.ahead : NULL, few ? work->few.behind : NULL,
                               NULL, &work->at));
     const hb_points points = {work->at.rows, work->at.z, work->at.level, work->at.labels};
-    HB_TRY(hb_row_values_forward(shard, &points, &work->net));
+    HB_TRY(hb_row_values_forward(micro, &points, &work->net));
     for (size_t i = 0; i < points.n; i++)
         work->net.v[i] =
             few ? 0 : work->net.v[i] + trainer->model->info.dim * log(points.level[i].a);
     const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
-    for (size_t i = 0; i < shard->anchors; i++) {
-        const hb_noise_level *c = &shard->anchor.level[i];
-        add_ball(shard, work, i, share * (few ? hb_many_weight(c) : c->b));
+    for (size_t i = 0; i < micro->anchors; i++) {
+        const hb_noise_level *c = &micro->anchor.level[i];
+        heat_ball_add_ball(micro, work, i, share * (few ? hb_many_weight(c) : c->b));
     }
-    return hb_row_values_backward(shard, &work->net);
+    return hb_row_values_backward(micro, &work->net);
 }
 
-static const hb_constraint hb = HB_BALL_CONSTRAINT(2, prepare, 0.3, 64);
-const hb_loss_law hb_loss_hb = {
+static const hb_constraint hb = HB_BALL_CONSTRAINT(heat_ball, 2, heat_ball_prepare, 0.3, 64);
+const hb_loss_ops hb_loss_hb = {
     .energy = &hb, .other = &hb_constraint_hb_score, .drift = &hb_constraint_hb_drift};

@@ -1,5 +1,5 @@
-/* The losses: one line each. X(NAME, name) is the law hb_loss_NAME of the file that has it, and how users call it;
- * its place is its value of hb_loss. */
+/* The losses: one line each. X(NAME, name) is the hb_loss_ops hb_loss_NAME of the file that has it,
+ * and how users call it; its place is its value of hb_loss. */
 #include "train/trainer.h"
 
 #define LOSSES(X)                                                                                  \
@@ -8,13 +8,13 @@
     X(hb, "hb")                                                                                    \
     X(hb_paper, "hb-paper")
 
-#define DECLARATION(law, name) extern const hb_loss_law hb_loss_##law;
-#define ROW(law, name) &hb_loss_##law,
-#define NAME(law, name) name,
+#define DECLARATION(ops, name) extern const hb_loss_ops hb_loss_##ops;
+#define ROW(ops, name) &hb_loss_##ops,
+#define NAME(ops, name) name,
 
 LOSSES(DECLARATION)
 
-const hb_loss_law *const hb_loss_laws[] = {LOSSES(ROW) NULL};
+const hb_loss_ops *const hb_loss_list[] = {LOSSES(ROW) NULL};
 
 const char *const *hb_loss_names(void)
 {

@@ -17,14 +17,14 @@ hb_status hb_log_add(hb_trainer *trainer, double norm, double seconds, int last)
 {
     const uint64_t step = trainer->state.step;
     double *sums = trainer->log_sums;
-    for (size_t s = 0; s < trainer->n_shards; s++)
-        for (int k = 0; k < HB_LOSSES; k++) sums[k] += trainer->shards[s].losses[k];
+    for (size_t s = 0; s < trainer->n_micro_batches; s++)
+        for (int k = 0; k < HB_LOSSES; k++) sums[k] += trainer->micro_batches[s].losses[k];
     sums[HB_LOSSES] += norm;
     trainer->recent = FADE * trainer->recent;
     trainer->recent_weight = FADE * trainer->recent_weight + 1;
-    for (size_t s = 0; s < trainer->n_shards; s++)
-        trainer->recent += trainer->shards[s].losses[HB_LOSS_OF_DSM] +
-                           trainer->shards[s].losses[HB_LOSS_OF_CONSTRAINT];
+    for (size_t s = 0; s < trainer->n_micro_batches; s++)
+        trainer->recent += trainer->micro_batches[s].losses[HB_LOSS_OF_DSM] +
+                           trainer->micro_batches[s].losses[HB_LOSS_OF_CONSTRAINT];
     trainer->log_count++;
     if (step % trainer->log_every && step != trainer->settings.steps && !last) return HB_OK;
     const double per = 1 / (double)trainer->log_count, every = trainer->settings.constraint_every;

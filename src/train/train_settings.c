@@ -1,9 +1,10 @@
-/* The settings of a training, once: names, defaults, ranges and meaning of all fields of hb_train_settings, in their
- * order. Checks, checkpoints, the options of `heatball train` and the keywords of Python follow from these rows.
+/* The settings of a training, once: names, defaults, ranges and meaning of all fields of
+ * hb_train_settings, in their order. Checks, checkpoints, the options of `heatball train` and the
+ * keywords of Python follow from these rows.
  *
- * RESULT: the weights depend on the field, so a checkpoint of another value is refused. ASIDE: they do not, or the
- * checkpoint has it in another form (the drift, the steps of the epochs). A field without a row is found by
- * tests/python/test_settings.py. */
+ * RESULT: the weights depend on the field, so a checkpoint of another value is refused. ASIDE: they
+ * do not, or the checkpoint has it in another form (the drift, the steps of the epochs). A field
+ * without a row is found by tests/python/test_settings.py. */
 #define SETTINGS hb_train_settings
 #include "base/setting_rows.h"
 #include "net/model_file.h"

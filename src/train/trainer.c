@@ -1,22 +1,32 @@
 /* A run made ready: settings checked, the model with its reference, the data in its coordinates,
- * shards. The number of shards is ceil(batch/SHARD_ROWS), and 2 at least from a batch of LEAST_ROWS
- * on, whatever the threads. What a setting leaves open (steps, weight, ball_share, anchors, anchor_spread, anchor_tau_min,
- * target_rows, constraint_every, standardise) is chosen here, into the trainer's own copy of the settings. Rows under
- * an SDE as typed go into the coordinates of its frame first (typed_rows.c); nothing else here knows of them. */
+ * micro-batches. The number of micro-batches is ceil(batch/MICRO_BATCH_ROWS), and 2 at least from a
+ * batch of LEAST_ROWS on, whatever the threads. What a setting leaves open (steps, weight,
+ * ball_share, anchors, anchor_spread, anchor_tau_min, target_rows, constraint_every, standardise)
+ * is chosen here, into the trainer's own copy of the settings. Rows under an SDE as typed go into
+ * the coordinates of its frame first (typed_rows.c); nothing else here knows of them. */
+#include "train/trainer.h"
 #include "mean/ball_rule.h"
-#include "train/shard.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { LINE = 16 /* floats of a cache line */ };
-enum { SHARD_ROWS = 128, LEAST_ROWS = 64, MAX_SHARDS = 64, FEW_ROWS = 1000, MOST_OF_FEW = 10 };
-enum { EVERY_STEP_MOST_DIM = 16, SPARSE_EVERY = 4 };
-#define SPARSE_WEIGHT 0.7
+enum { MICRO_BATCH_ROWS = 128, LEAST_ROWS = 64, MOST_MICRO_BATCHES = 64 };
 
-static hb_status check_data(hb_context *context, size_t n, const double *data, int classes,
-                            const int *labels)
+/* The constants that were fitted (docs/losses.md has what was measured); the weights of each loss
+ * stand in its own hb_constraint. */
+/* bench/loss_by_family.py 32: above this dimension the constraint is taken in some steps only */
+enum { EVERY_STEP_MOST_DIM = 16, SPARSE_EVERY = 4 };
+static const double SPARSE_WEIGHT = 0.7;
+/* docs/losses.md, "Two to 64 dimensions": anchors, nodes of a step, fraction of a ball's radius */
+static const double ANCHOR_TAU = 0.02, LEAST_ANCHORS = 16, MOST_ANCHORS = 64;
+static const double NODES = 576, MOST_NODES = 1040, BALL_FRACTION = 0.03, BALL_PER_DIM = 0.16;
+/* bench/few_images.py: above 64 dimensions */
+static const double MANY_BALL_PER_DIM = 0.128, FEW_ROWS = 1000, MOST_OF_FEW = 10;
+
+static hb_status trainer_check_data(hb_context *context, size_t n, const double *data, int classes,
+                                    const int *labels)
 {
     HB_CHECK(context, data, HB_ERROR_ARGUMENT, "data is NULL");
     HB_CHECK(context, classes == 0 || labels, HB_ERROR_ARGUMENT,
@@ -30,14 +40,14 @@ static hb_status check_data(hb_context *context, size_t n, const double *data, i
 /* ---- made and destroyed ---- */
 
 /* By the process and the head: where rows come from, the constraint, the scales of the data. */
-static void choose_kinds(hb_trainer *t)
+static void trainer_choose_kinds(hb_trainer *t)
 {
     hb_train_settings *s = &t->settings;
-    const hb_loss_law *law = hb_loss_laws[s->loss];
+    const hb_loss_ops *ops = hb_loss_list[s->loss];
     const int drift = s->process == HB_PROCESS_DRIFT;
     t->source = drift ? &hb_rows_of_drift : &hb_rows_of_data;
-    t->constraint = s->head == HB_HEAD_ENERGY ? law->energy : law->other;
-    if (drift && law->drift) t->constraint = law->drift;
+    t->constraint = s->head == HB_HEAD_ENERGY ? ops->energy : ops->other;
+    if (drift && ops->drift) t->constraint = ops->drift;
     if (!drift) s->drift = NULL;
     if (s->standardise == HB_STANDARDISE_AUTO)
         s->standardise = drift                 ? HB_STANDARDISE_NO
@@ -45,7 +55,7 @@ static void choose_kinds(hb_trainer *t)
                                                : HB_STANDARDISE_AXIS;
 }
 
-static hb_status create_model(hb_trainer *t, int dim, int classes, const double *data)
+static hb_status trainer_create_model(hb_trainer *t, int dim, int classes, const double *data)
 {
     const hb_train_settings *s = &t->settings;
     hb_model_info info = {.dim = dim,
@@ -71,53 +81,56 @@ static hb_status create_model(hb_trainer *t, int dim, int classes, const double 
     return hb_net_initialise(t->context, t->model->net, s->seed, 0, t->model->parameters);
 }
 
-static hb_status create_arrays(hb_trainer *t, const double *data)
+static hb_status trainer_create_arrays(hb_trainer *t, const double *data)
 {
     const size_t parameters = t->model->info.parameters, n = t->n, d = (size_t)t->model->info.dim;
     double *z;
     t->stride = (parameters + LINE - 1) / LINE * LINE;
-    HB_TRY(HB_WORKSPACE(t->context, &t->work, HB_ARRAY(t->gradients, t->n_shards * t->stride),
-                        HB_ARRAY(t->losses, t->n_shards * HB_LOSSES),
+    HB_TRY(HB_WORKSPACE(t->context, &t->work,
+                        HB_ARRAY(t->gradients, t->n_micro_batches * t->stride),
+                        HB_ARRAY(t->losses, t->n_micro_batches * HB_LOSSES),
                         HB_ARRAY(t->state.first, parameters), HB_ARRAY(t->state.second, parameters),
                         HB_ARRAY(t->state.average, parameters), HB_ARRAY(z, n * d),
                         HB_ARRAY(t->order, n), HB_ARRAY(t->log, HB_LOG_MOST_ROWS * HB_LOG_COLUMNS),
-                        HB_ARRAY(t->shards, t->n_shards)));
-    memset(t->shards, 0, t->n_shards * sizeof(hb_shard));
+                        HB_ARRAY(t->micro_batches, t->n_micro_batches)));
+    memset(t->micro_batches, 0, t->n_micro_batches * sizeof(hb_micro_batch));
     hb_model_standardise(t->model, n, data, z);
     t->z = z;
     return HB_OK;
 }
 
-/* Above EVERY_STEP_MOST_DIM fp and hb take their constraint in every fourth step: the same gain at half the cost. */
-static int is_sparse(const hb_constraint *constraint, double dim)
+/* Above EVERY_STEP_MOST_DIM fp and hb take their constraint in every fourth step: the same gain at
+ * half the cost. */
+static int trainer_is_sparse(const hb_constraint *constraint, double dim)
 {
     return dim > EVERY_STEP_MOST_DIM && constraint->spares_small_tau;
 }
 
-/* A residual is a sum over dim terms, so that a weight falls with the square of the dimension. Under a drift, whose
- * rows have other weights (drift_draw.c), it falls sooner and slower. A sparse constraint has a noisier gradient, and weighs
- * a little less. */
-static double weight_of(const hb_constraint *constraint, const hb_row_source *source, double dim)
+/* A residual is a sum over dim terms, so that a weight falls with the square of the dimension.
+ * Under a drift, whose rows have other weights (drift_draw.c), it falls sooner and slower. A sparse
+ * constraint has a noisier gradient, and weighs a little less. */
+static double trainer_weight(const hb_constraint *constraint, const hb_row_source *source,
+                             double dim)
 {
-    const double weight = constraint->weight * (is_sparse(constraint, dim) ? SPARSE_WEIGHT : 1);
+    const double weight =
+        constraint->weight * (trainer_is_sparse(constraint, dim) ? SPARSE_WEIGHT : 1);
     if (source->falls_from > 0) return weight * fmin(1, source->falls_from / dim);
     if (dim <= 3) return weight;
     return fmin(constraint->most_weight, 16 * weight / (dim * dim));
 }
 
-/* What the settings leave open of a constraint (docs/losses.md has what was measured). Small tau have no anchors:
- * there the residual is noise for the most part, and targets say more than the equation. Balls are small, since their nodes are exact to
- * degree 3 only, and there are about 576 nodes in a step. */
-static void choose_constraint(const hb_constraint *constraint, const hb_row_source *source, int dim,
-                              hb_train_settings *s)
+/* What the settings leave open of a constraint (docs/losses.md has what was measured). Small tau
+ * have no anchors: there the residual is noise for the most part, and targets say more than the
+ * equation. Balls are small, since their nodes are exact to degree 3 only, and there are about 576
+ * nodes in a step. */
+static void trainer_choose_constraint(const hb_constraint *constraint, const hb_row_source *source,
+                                      int dim, hb_train_settings *s)
 {
-    static const double ANCHOR_TAU = 0.02, NODES = 576, MOST_NODES = 1040;
-    static const double LEAST_ANCHORS = 16, MOST_ANCHORS = 64;
     const int many = dim > HB_BALL_MOST_DIM, spared = !many && constraint->spares_small_tau;
     const double d = dim, nodes = 2 * d + 1;
     const double balls = fmax(NODES / nodes, fmin(LEAST_ANCHORS, MOST_NODES / nodes));
-    if (isnan(s->weight)) s->weight = weight_of(constraint, source, d);
-    if (isnan(s->ball_share)) s->ball_share = fmin(0.03, 0.16 / d);
+    if (isnan(s->weight)) s->weight = trainer_weight(constraint, source, d);
+    if (isnan(s->ball_share)) s->ball_share = fmin(BALL_FRACTION, BALL_PER_DIM / d);
     if (isnan(s->anchor_spread)) s->anchor_spread = 1;
     if (s->anchors == 0)
         s->anchors = (int)fmin(MOST_ANCHORS, constraint->balls ? balls : MOST_ANCHORS);
@@ -125,37 +138,39 @@ static void choose_constraint(const hb_constraint *constraint, const hb_row_sour
         s->anchor_tau_min = spared ? fmin(ANCHOR_TAU, sqrt(s->tau_min * s->tau_max)) : s->tau_min;
     s->anchor_tau_min = fmax(s->anchor_tau_min, s->tau_min);
     if (s->target_rows < 0) s->target_rows = constraint->target_rows;
-    if (s->constraint_every == 0) s->constraint_every = is_sparse(constraint, d) ? SPARSE_EVERY : 1;
+    if (s->constraint_every == 0)
+        s->constraint_every = trainer_is_sparse(constraint, d) ? SPARSE_EVERY : 1;
 }
 
-/* The same above HB_BALL_MOST_DIM, where a constraint keeps a network from memorising few rows and harms with many: its
- * weight falls with the square of their number. Found in 256 dimensions. */
-static void choose_many(const hb_constraint *constraint, int dim, size_t rows, hb_train_settings *s)
+/* The same above HB_BALL_MOST_DIM, where a constraint keeps a network from memorising few rows and
+ * harms with many: its weight falls with the square of their number. Found in 256 dimensions. */
+static void trainer_choose_many(const hb_constraint *constraint, int dim, size_t rows,
+                                hb_train_settings *s)
 {
     const hb_recipe *many = &constraint->many;
     const double few = FEW_ROWS / (double)rows;
     if (isnan(s->weight)) s->weight = many->weight * fmin(MOST_OF_FEW, few * few);
-    if (isnan(s->ball_share)) s->ball_share = 0.128 / dim;
+    if (isnan(s->ball_share)) s->ball_share = MANY_BALL_PER_DIM / dim;
     if (isnan(s->anchor_spread)) s->anchor_spread = 0;
     if (s->anchors == 0) s->anchors = many->anchors;
     if (s->target_rows < 0) s->target_rows = 0;
     if (s->constraint_every == 0) s->constraint_every = many->every;
 }
 
-static void choose_numbers(hb_trainer *t, int dim)
+static void trainer_choose_numbers(hb_trainer *t, int dim)
 {
     hb_train_settings *s = &t->settings;
     const size_t batch = (size_t)s->batch, least = batch < LEAST_ROWS ? 1 : 2;
-    const size_t whole = (batch + SHARD_ROWS - 1) / SHARD_ROWS;
-    const size_t shards = whole < least ? least : whole;
-    t->n_shards = shards < MAX_SHARDS ? shards : MAX_SHARDS;
+    const size_t whole = (batch + MICRO_BATCH_ROWS - 1) / MICRO_BATCH_ROWS;
+    const size_t micro_batches = whole < least ? least : whole;
+    t->n_micro_batches = micro_batches < MOST_MICRO_BATCHES ? micro_batches : MOST_MICRO_BATCHES;
     t->steps_per_epoch = (t->n + batch - 1) / batch;
     if (s->steps == 0) s->steps = (uint64_t)s->epochs * t->steps_per_epoch;
     static const hb_constraint none = {0};
     const double of_source = isnan(s->weight) ? t->source->weight : 1;
     if (dim > HB_BALL_MOST_DIM && t->constraint && t->constraint->many.anchors > 0)
-        choose_many(t->constraint, dim, t->n, s);
-    choose_constraint(t->constraint ? t->constraint : &none, t->source, dim, s);
+        trainer_choose_many(t->constraint, dim, t->n, s);
+    trainer_choose_constraint(t->constraint ? t->constraint : &none, t->source, dim, s);
     s->weight *= of_source;
     /* rows of the log have equally many steps with the constraint */
     const uint64_t every = (uint64_t)s->constraint_every, most = HB_LOG_MOST_ROWS * every;
@@ -169,11 +184,11 @@ static void choose_numbers(hb_trainer *t, int dim)
 }
 
 /* The model, and the data in its coordinates. */
-static hb_status create_from_rows(hb_trainer *t, int dim, int classes, const double *data)
+static hb_status trainer_create_from_rows(hb_trainer *t, int dim, int classes, const double *data)
 {
-    HB_TRY(create_model(t, dim, classes, data));
-    choose_numbers(t, dim);
-    return create_arrays(t, data);
+    HB_TRY(trainer_create_model(t, dim, classes, data));
+    trainer_choose_numbers(t, dim);
+    return trainer_create_arrays(t, data);
 }
 
 hb_status hb_trainer_create(hb_trainer *t, int dim, int classes, const double *data,
@@ -181,23 +196,24 @@ hb_status hb_trainer_create(hb_trainer *t, int dim, int classes, const double *d
 {
     double *y = NULL;
     HB_TRY(hb_train_settings_check(t->context, &t->settings));
-    HB_TRY(check_data(t->context, t->n, data, classes, labels));
+    HB_TRY(trainer_check_data(t->context, t->n, data, classes, labels));
     t->labels = classes > 0 ? labels : NULL;
-    choose_kinds(t);
+    trainer_choose_kinds(t);
     hb_status status = hb_typed_rows(t, dim, data, &y);
-    if (status == HB_OK) status = create_from_rows(t, dim, classes, y ? y : data);
+    if (status == HB_OK) status = trainer_create_from_rows(t, dim, classes, y ? y : data);
     hb_release(t->context, y);
     HB_TRY(status);
     if (t->source->create) HB_TRY(t->source->create(t));
     if (t->constraint && t->constraint->prepare) HB_TRY(t->constraint->prepare(t));
-    for (size_t i = 0; i < t->n_shards; i++) HB_TRY(hb_shard_create(t, i, &t->shards[i]));
+    for (size_t i = 0; i < t->n_micro_batches; i++)
+        HB_TRY(hb_micro_batch_create(t, i, &t->micro_batches[i]));
     return HB_OK;
 }
 
 void hb_trainer_destroy(hb_trainer *t)
 {
-    for (size_t i = 0; t->shards && i < t->n_shards; i++)
-        if (t->shards[i].trainer) hb_shard_destroy(&t->shards[i]);
+    for (size_t i = 0; t->micro_batches && i < t->n_micro_batches; i++)
+        if (t->micro_batches[i].trainer) hb_micro_batch_destroy(&t->micro_batches[i]);
     if (t->constraint && t->constraint->discard) t->constraint->discard(t);
     if (t->source && t->source->destroy) t->source->destroy(t);
     hb_workspace_destroy(&t->work);

@@ -1,10 +1,10 @@
 /* Data under an SDE as typed, dx = f dt + G dW: in the coordinates y in which G is sqrt(2).
  *
- * There dy = F dt + sqrt(2) dW (problem/transform/transform_build.c, unit): the training has a drift as any other, its time is t, and it
- * does not know of x. The first row tells on which side of a place where the noise vanishes the process lives. A noise that
- * is sqrt(2) already needs none of this.
- * Paths are kept in single precision: rows that lie so far from 0 in y that its grain is felt beside the least noise of the
- * training, sqrt(2 tau_min), are refused.
+ * There dy = F dt + sqrt(2) dW (problem/transform/transform_build.c, unit): the training has a
+ * drift as any other, its time is t, and it does not know of x. The first row tells on which side
+ * of a place where the noise vanishes the process lives. A noise that is sqrt(2) already needs none
+ * of this. Paths are kept in single precision: rows that lie so far from 0 in y that its grain is
+ * felt beside the least noise of the training, sqrt(2 tau_min), are refused.
  * A number to reproduce: the noise 0.2 x has y = ln x sqrt(2)/0.2, and x = e is y = 7.0710678. */
 #include "problem/noise.h"
 #include "problem/problem_text.h"
@@ -17,7 +17,7 @@
 static const double GRAIN = 0.02; /* of the least noise */
 
 /* 1: one noise sqrt(2), whose t is tau. */
-static int is_plain(hb_context *context, const hb_problem *problem)
+static int typed_is_plain(hb_context *context, const hb_problem *problem)
 {
     double tau;
     return !hb_problem_transform_of(problem) && hb_problem_noise_kind(problem) == HB_NOISE_SCALAR &&
@@ -26,7 +26,7 @@ static int is_plain(hb_context *context, const hb_problem *problem)
 }
 
 /* Row i, x (dim), is finite and in the domain. */
-static hb_status check_domain(const hb_trainer *t, size_t d, size_t i, const double *x)
+static hb_status typed_check_domain(const hb_trainer *t, size_t d, size_t i, const double *x)
 {
     for (size_t j = 0; j < d; j++) {
         const hb_axis_map *axis = &hb_problem_transform_of(t->own)->axes[j];
@@ -42,7 +42,7 @@ static hb_status check_domain(const hb_trainer *t, size_t d, size_t i, const dou
 }
 
 /* Its y (dim) is not too large. */
-static hb_status check_size(const hb_trainer *t, size_t d, size_t i, const double *y)
+static hb_status typed_check_size(const hb_trainer *t, size_t d, size_t i, const double *y)
 {
     const double least = sqrt(2 * t->settings.tau_min);
     for (size_t j = 0; j < d; j++) {
@@ -63,7 +63,7 @@ hb_status hb_typed_rows(hb_trainer *t, int dim, const double *data, double **y)
     void *memory;
     *y = NULL;
     if (s->process != HB_PROCESS_DRIFT || !s->as_typed || !s->drift ||
-        is_plain(t->context, s->drift))
+        typed_is_plain(t->context, s->drift))
         return HB_OK;
     HB_CHECK(t->context, hb_problem_dim(s->drift) == dim, HB_ERROR_ARGUMENT,
              "the drift has %d components, but the data have %d columns", hb_problem_dim(s->drift),
@@ -79,8 +79,8 @@ hb_status hb_typed_rows(hb_trainer *t, int dim, const double *data, double **y)
     *y = memory;
     HB_TRY(hb_transform_to_y(t->context, transform, 0, t->n, data, *y));
     for (size_t i = 0; i < t->n; i++) {
-        HB_TRY(check_domain(t, d, i, data + i * d));
-        HB_TRY(check_size(t, d, i, *y + i * d));
+        HB_TRY(typed_check_domain(t, d, i, data + i * d));
+        HB_TRY(typed_check_size(t, d, i, *y + i * d));
     }
     return HB_OK;
 }

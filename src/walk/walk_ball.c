@@ -1,19 +1,13 @@
 /* Gauge steps on heat balls: steps whose length is bounded, for potentials that grow steeply.
  *
- * With psi and Q as in walk_gauge.c and the reference Q0 + q.y + h s, the function
- *     U(y,s) = e^{-phi} psi(x + y + q s^2, tau - s),
- *     phi = Q0 s + h s^2/2 + s q.y + (2/3)|q|^2 s^3,
- * solves dU/ds = -Lap U - R U, R = Q0 + q.(x' - x) + h s - Q(x'): of second order, and U(0,0) =
- * psi(x,tau). The mean-value identity of the heat ball of radius r in D = d + lift dimensions,
- * docs/heat-ball.md, is
- *     U(0,0) = E_kappa[U] + int G_r R U,    G_r = Phi - r^-D (1 + ln(r^D Phi)), total M = C1 r^2/4.
- * A step draws from the mixture (1 - a) kappa + a G_r/M and has the factor
- *     e^{-phi} (1 + p R)/(1 - a + a p/M),
+ * With psi, Q and the reference of walk_gauge.c, R = Q0 + q.(x' - x) + h s - Q(x') and
+ *     U(y,s) = e^{-phi} psi(x + y + q s^2, tau - s), phi = Q0 s + h s^2/2 + s q.y + (2/3)|q|^2 s^3,
+ * the mean-value identity of the heat ball of radius r in D = d + lift dimensions
+ * (docs/heat-ball.md) is
+ *     psi(x,tau) = E_kappa[U] + int G_r R U,    G_r of total M = C1 r^2/4.
+ * A step draws from (1 - a) kappa + a G_r/M and has the factor e^{-phi} (1 + p R)/(1 - a + a p/M),
  *     p = G_r/kappa = 4 s^2/|y_D|^2 (e^E - 1 - E),   E = ln(r^D Phi),
- * which is at most 1 + B M when |R| <= B on the ball and a = B M/(1 + B M). Since |y| <= r
- * sqrt(2D/(4 pi e)), B exists for every drift that is finite there, however it grows; a Gaussian
- * step has no such bound. Draws from normals g as in docs/samplers.md: kappa needs D + 4 of
- * them, G_r the same and a uniform for its radius.
+ * at most 1 + B M when |R| <= B on the ball and a = B M/(1 + B M). Draws as in docs/samplers.md.
  * A number to reproduce: D = 3, r = 1: mean lag 0.0532573/4 and |y| at most 0.419. */
 #include "walk/walk_steps.h"
 
@@ -38,7 +32,7 @@ static double mean_lag_constant(double D)
 
 typedef struct ball_draw {
     double lag, length; /* s, |y_D| */
-    double share;       /* p = G_r/kappa */
+    double fraction;    /* p = G_r/kappa */
 } ball_draw;
 
 /* uniform < a: G_r with radius r sqrt(uniform/a); else kappa. */
@@ -55,7 +49,7 @@ static ball_draw draw_ball(size_t D, double r, double a, double uniform, const d
     return (ball_draw){lag, sqrt(length2), 4 * lag * lag / length2 * rise};
 }
 
-static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static int ball_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d, D = d + lift_of(d);
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
@@ -77,18 +71,18 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     }
     hb_walk_pull(shared, row.tangent, -s, q, row.slope);
     walk->log_weight -= reference.value * s + 0.5 * reference.heat * s * s + s * along +
-                        2. / 3 * steep * s * s * s + log(1 - a + a * drawn.share / M);
+                        2. / 3 * steep * s * s * s + log(1 - a + a * drawn.fraction / M);
     walk->left -= s;
     walk->rate = view->rate;
     walk->reference = reference.value + along + steep * s * s + reference.heat * s;
-    walk->share = drawn.share;
-    walk->owing = &hb_walk_ball;
+    walk->factor = drawn.fraction;
+    walk->pending = &hb_walk_ball;
     return 0;
 }
 
-const hb_walk_law hb_walk_ball = {.far = 2000,
+const hb_walk_ops hb_walk_ball = {.far = 2000,
                                   .part = 0.5,
                                   .normals = hb_walk_ball_normals,
                                   .rate = hb_gauge_rate,
-                                  .step = step,
-                                  .settle = hb_gauge_settle};
+                                  .step = ball_step,
+                                  .apply_correction = hb_gauge_apply_correction};

@@ -4,51 +4,15 @@
  * a lag s, flow = 1 backward and -1 forward, with B = flow A,
  *     x' = x + m + L g,   m = -flow K b,   K = int_0^s e^{-Bv} dv,
  *     C = L L' = 2 int_0^s e^{-Bv} e^{-B'v} dv,   dx'/dx = E = e^{-Bs}.
- * After a ring z = L'^-1 g, b + A y and A are needed again, when the drift at x' is known: they are
- * kept in the walk's row. The frame is a matrix or, with shared->full_frame 0, a diagonal.
- * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has, backward, m = 0.7 (e^0.5 - 1) and C
- * = e - 1; forward, m = -0.7 (1 - e^-0.5) and C = 1 - e^-1. */
+ * After an event z = L'^-1 g, b + A y and A are needed again, when the drift at x' is known: they
+ * are kept in the walk's row. The frame is a matrix or, with shared->full_frame 0, a diagonal.
+ * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has, backward, m = 0.7 (e^0.5 - 1) and
+ * C = e - 1; forward, m = -0.7 (1 - e^-0.5) and C = 1 - e^-1. */
 #include "base/linear_algebra.h"
 #include "walk/walk_steps.h"
 
 #include <math.h>
 #include <string.h>
-
-/* E, m and C as diagonals: with t = as, K = s (1 - e^-t)/t and C = 2s (1 - e^-2t)/(2t), where
- * 1 - e^-2t = (1 - e^-t)(1 + e^-t). */
-static void diagonal_frame(size_t d, const double *b, const double *jacobian, double flow, double s,
-                           double *E, double *m, double *C)
-{
-    for (size_t i = 0; i < d; i++) {
-        const double t = flow * jacobian[i * d + i] * s, fall = -expm1(-t);
-        const double K = s * (fabs(t) < 1e-9 ? 1 - 0.5 * t : fall / t);
-        E[i] = 1 - fall;
-        m[i] = -flow * K * b[i];
-        C[i] = K * (2 - fall);
-    }
-}
-
-/* E, m and C as matrices; work: (6, d, d). */
-static void full_frame(size_t d, const double *b, const double *jacobian, double flow, double s,
-                       double *E, double *m, double *C, double *work)
-{
-    double *K = work + HB_LINEAR_WORK(d), *A = K + d * d;
-    for (size_t k = 0; k < d * d; k++) A[k] = flow * jacobian[k];
-    hb_linear_functions(d, A, s, E, K, C, work);
-    for (size_t i = 0; i < d; i++) {
-        m[i] = 0;
-        for (size_t j = 0; j < d; j++) m[i] -= flow * K[i * d + j] * b[j];
-    }
-}
-
-void hb_walk_frame(const hb_walk_problem *shared, const hb_walk_view *view, double flow, double s,
-                   double *E, double *m, double *C, double *work)
-{
-    if (shared->full_frame)
-        full_frame(shared->d, view->F, view->jacobian, flow, s, E, m, C, work);
-    else
-        diagonal_frame(shared->d, view->F, view->jacobian, flow, s, E, m, C);
-}
 
 /* y = L g, z = L'^-1 g */
 static void full_draw(size_t d, const double *L, const double *g, double *y, double *z)
@@ -119,18 +83,18 @@ void hb_walk_multiply(size_t d, hb_walk *walk, double *slope, double factor, con
     for (size_t i = 0; i < d; i++) slope[i] += change[i] / factor;
 }
 
-void hb_walk_pull(const hb_walk_problem *shared, const double *tangent, double share,
+void hb_walk_pull(const hb_walk_problem *shared, const double *tangent, double fraction,
                   const double *vector, double *out)
 {
     const size_t d = shared->d;
     if (!shared->full_frame) {
-        for (size_t k = 0; k < d; k++) out[k] += share * tangent[k] * vector[k];
+        for (size_t k = 0; k < d; k++) out[k] += fraction * tangent[k] * vector[k];
         return;
     }
     for (size_t k = 0; k < d; k++) {
         double sum = 0;
         for (size_t j = 0; j < d; j++) sum += tangent[j * d + k] * vector[j];
-        out[k] += share * sum;
+        out[k] += fraction * sum;
     }
 }
 

@@ -1,30 +1,22 @@
 /* Gauge steps, for drifts F = -grad V that do not depend on tau: no drift at all, but a potential.
  *
- * u = e^{-V/2} psi turns du/dtau = Lap u - div(F u) into
+ * u = e^{-V/2} psi turns du/dtau = Lap u - div(F u) into (Feynman, Rev. Mod. Phys. 20, 1948)
  *     dpsi/dtau = Lap psi - Q psi,      Q = |F|^2/4 + div F/2,      grad Q = J'F/2 + grad div F/2.
- * At a place x the reference is the potential Q0 + q.y + h s, q = grad Q, y = x' - x, s the lag, h
- * an estimate of Lap Q (Lap Q s is the mean of y.Q''y/2). Its kernel is a Gaussian with a factor:
+ * At x the reference is the potential Q0 + q.y + h s, q = grad Q, h an estimate of Lap Q; its
+ * kernel is
  *     x' = x - q s^2 + sqrt(2s) g,      k(s) = exp(-Q0 s - h s^2/2 + |q|^2 s^3/3).
- * With a clock of rate l, as in walk_parametrix.c: a ring at s gives the factor k(s) (1 + r/l),
- *     r = Q0 + q.y + h s - Q(x'),     and no ring before c gives    k(c).
- * r is of second order, r ~ |Q''| s, so l ~ sqrt(|Q''|) makes weights near 1; Q'' is measured by
- * two probes at x +- reach direction, three standard deviations away, since what spoils a weight is
- * a long step into a steep place. Derivatives by x with the reference held: d ln k = -q s, dr = q -
- * grad Q(x'). psi is left for u again at the place where the parametrix takes over: W e^{(V(x) -
- * V(x0))/2}. R. P. Feynman, Rev. Mod. Phys. 20 (1948); M. Kac, Trans. AMS 65 (1949). A number to
- * reproduce: F = 2 (x - x^3) has Q(1.6) = 1 - 2 1.6^2 - 2 1.6^4 + 1.6^6 = -0.450. */
+ * An event of rate l at s gives the factor k(s) (1 + r/l), r = Q0 + q.y + h s - Q(x'), none before
+ * c gives k(c). r ~ |Q''| s, so l ~ sqrt(|Q''|), which two probes at x +- reach direction measure.
+ * Derivatives by x with the reference held: d ln k = -q s, dr = q - grad Q(x'). Where the
+ * parametrix takes over, W e^{(V(x) - V(x0))/2}. A number to reproduce: F = 2 (x - x^3) has
+ * Q(1.6) = -0.450. */
+#include "walk/walk_constants.h"
 #include "walk/walk_steps.h"
 
 #include <math.h>
 #include <string.h>
 
-static const double REACH = 2;   /* the longest step is this over the rate */
-static const double LEAST = 0.3; /* least rate, over tau0 */
-/* One direction may miss the curvature of others: in d > 1 rates fall by no more than this in a
- * step. */
-static const double MEMORY = 0.8;
-
-static double potential(size_t d, const double *F, double divergence)
+static double gauge_potential(size_t d, const double *F, double divergence)
 {
     return 0.25 * hb_dot(d, F, F) + 0.5 * divergence;
 }
@@ -43,8 +35,9 @@ static void probe_remainders(size_t d, const hb_walk_view *view, const double *d
 {
     const double slope = view->reach * hb_dot(d, q, direction);
     for (int side = 0; side < 2; side++)
-        rest[side] = potential(d, view->probe_F + (size_t)side * d, view->probe_divergence[side]) -
-                     Q0 + (side ? slope : -slope);
+        rest[side] =
+            gauge_potential(d, view->probe_F + (size_t)side * d, view->probe_divergence[side]) -
+            Q0 + (side ? slope : -slope);
 }
 
 static hb_walk_reference reference_of(const hb_walk_problem *shared, const hb_walk *walk,
@@ -52,7 +45,8 @@ static hb_walk_reference reference_of(const hb_walk_problem *shared, const hb_wa
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
-    const double Q0 = potential(d, view->F, *view->divergence), reach2 = view->reach * view->reach;
+    const double Q0 = gauge_potential(d, view->F, *view->divergence),
+                 reach2 = view->reach * view->reach;
     double rest[2];
     potential_slope(d, view, row.gradient);
     probe_remainders(d, view, row.direction, Q0, row.gradient, rest);
@@ -66,18 +60,18 @@ double hb_gauge_rate(const hb_walk_problem *shared, hb_walk *walk, const hb_walk
 {
     walk->seen = reference_of(shared, walk, view);
     const double rate =
-        hb_walk_most(view->finesse * sqrt(walk->seen.curvature), LEAST / shared->tau);
-    return shared->d > 1 ? hb_walk_most(rate, MEMORY * walk->rate) : rate;
+        hb_walk_most(view->rate_multiplier * sqrt(walk->seen.curvature), LEAST_RATE / shared->tau);
+    return shared->d > 1 ? hb_walk_most(rate, RATE_MEMORY * walk->rate) : rate;
 }
 
-static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static int gauge_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     const hb_walk_reference reference = walk->seen;
-    const double *q = row.gradient, cap = hb_walk_least(view->most, REACH / view->rate),
-                 ring = -log(view->uniform) / view->rate;
-    const double s = hb_walk_least(ring, cap), root = sqrt(2 * s);
+    const double *q = row.gradient, cap = hb_walk_least(view->most, STEP_REACH / view->rate),
+                 event = -log(view->uniform) / view->rate;
+    const double s = hb_walk_least(event, cap), root = sqrt(2 * s);
     double along = 0; // q.y
     for (size_t i = 0; i < d; i++) {
         const double y = -q[i] * s * s + root * view->normals[i];
@@ -90,23 +84,27 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     walk->left -= s;
     walk->rate = view->rate;
     walk->reference = reference.value + along + reference.heat * s;
-    walk->share = 1 / view->rate;
-    if (ring < cap) walk->owing = &hb_walk_gauge;
+    walk->factor = 1 / view->rate;
+    if (event < cap) walk->pending = &hb_walk_gauge;
     return 0;
 }
 
-void hb_gauge_settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+void hb_gauge_apply_correction(const hb_walk_problem *shared, hb_walk *walk,
+                               const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     double *gap = view->work, *change = gap + d; // q - grad Q, and by x0
-    const double rest = walk->reference - potential(d, view->F, *view->divergence);
+    const double rest = walk->reference - gauge_potential(d, view->F, *view->divergence);
     potential_slope(d, view, gap);
     memset(change, 0, d * sizeof *change);
     for (size_t i = 0; i < d; i++) gap[i] = row.gradient[i] - gap[i];
-    hb_walk_pull(shared, row.tangent, walk->share, gap, change);
-    hb_walk_multiply(d, walk, row.slope, 1 + walk->share * rest, change);
+    hb_walk_pull(shared, row.tangent, walk->factor, gap, change);
+    hb_walk_multiply(d, walk, row.slope, 1 + walk->factor * rest, change);
 }
 
-const hb_walk_law hb_walk_gauge = {
-    .far = 2000, .part = 0.5, .rate = hb_gauge_rate, .step = step, .settle = hb_gauge_settle};
+const hb_walk_ops hb_walk_gauge = {.far = 2000,
+                                   .part = 0.5,
+                                   .rate = hb_gauge_rate,
+                                   .step = gauge_step,
+                                   .apply_correction = hb_gauge_apply_correction};

@@ -1,30 +1,27 @@
 /* Parts of the drift that are too narrow for walks to see.
  *
- * The rate of a walk comes from probes three standard deviations of a step away, which do not see a bump between them: the walk
- * jumps over it, and what that is worth sits in walks too rare to be drawn. Steps that resolve a bump of width w take about
- * sqrt(tau)/w of them at each visit. But features.c knows the bumps of a formula: on the lines along the axes through x0, as far
- * as walks go, cells that are short against b = sqrt(2 tau). On a run of such cells, from s = a to s = c, with e(s) the
- * part of F(s) outside of [F(a), F(c)] and J the part of |F(c) - F(a)| that the slopes at both ends do not explain,
+ * The rate of a walk comes from probes three standard deviations of a step away, which do not see a
+ * bump between them: the walk jumps over it, and what that is worth sits in walks too rare to be
+ * drawn. Steps that resolve a bump of width w take about sqrt(tau)/w of them at each visit. But
+ * features.c knows the bumps of a formula: on the lines along the axes through x0, as far as walks
+ * go, cells that are short against b = sqrt(2 tau). On a run of such cells, from s = a to s = c,
+ * with e(s) the part of F(s) outside of [F(a), F(c)] and J the part of |F(c) - F(a)| that the
+ * slopes at both ends do not explain,
  *     int |e| ds + J b/2
- * bounds what the run does to ln u: e shifts the potential, and a jump acts over the local time b/2 of a path
- * through div F, which only steps for gradients look at. Marches know the potential exactly (potential_rise.c) and look at Q = |F|^2/4 + div F/2 alone: int |e| ds b of Q.
- * Runs of little effect that are seen often enough are left to the spread of the walks.
- * A number to reproduce: F = 300 exp(-((x - 0.6)/0.01)^2), tau = 0.25, x0 = 0.5: 300 0.01 sqrt(pi) = 5.3. */
-#include "walk/walk_hidden.h"
-#include "base/context.h"
-#include "base/memory.h"
+ * bounds what the run does to ln u: e shifts the potential, and a jump acts over the local time b/2
+ * of a path through div F, which only steps for gradients look at. Bridges know the potential
+ * exactly (potential_rise.c) and look at Q = |F|^2/4 + div F/2 alone: int |e| ds b of Q. Runs of
+ * little effect that are seen often enough are left to the spread of the walks.
+ * A number to reproduce: F = 300 exp(-((x - 0.6)/0.01)^2), tau = 0.25, x0 = 0.5: 300 0.01
+ * sqrt(pi) = 5.3. */
 #include "problem/drift_facts.h"
 #include "problem/initial/initial_average.h"
+#include "walk/walk_constants.h"
+#include "walk/walk_parts.h"
 
 #include <string.h>
 
 enum { PER_CELL = 8, MOST_CELLS = 64, MOST = PER_CELL * MOST_CELLS + 1, TIMES = 3 };
-
-static const double NARROW = 0.1, NARROWER = 0.05, RARE = 0.01; /* cells, over b */
-static const double SMALL = 0.1,
-                    LARGE = 1;  /* effects on ln u; below the spread of the walks shows them */
-static const double REACH = 4;  /* b, beyond x0 and the initial density */
-static const double SLOPES = 3; /* times what they explain */
 
 typedef struct looker {
     hb_context *context;
@@ -36,7 +33,7 @@ typedef struct looker {
 } looker;
 
 /* int |e| of column j of the values at s[n], and J. */
-static double outside(const looker *l, size_t n, size_t width, size_t j, double *jump)
+static double hidden_outside(const looker *l, size_t n, size_t width, size_t j, double *jump)
 {
     const double *v = l->values + j, *s = l->s, first = v[0], last = v[(n - 1) * width];
     const double low = fmin(first, last), high = fmax(first, last);
@@ -45,7 +42,7 @@ static double outside(const looker *l, size_t n, size_t width, size_t j, double 
     double sum = 0;
     for (size_t k = 1; k + 1 < n; k++)
         sum += 0.5 * (s[k + 1] - s[k - 1]) * fmax(0, fmax(v[k * width] - high, low - v[k * width]));
-    *jump = fmax(0, high - low - SLOPES * (s[n - 1] - s[0]) * fmax(rise, fall));
+    *jump = fmax(0, high - low - HIDDEN_SLOPES * (s[n - 1] - s[0]) * fmax(rise, fall));
     return sum;
 }
 
@@ -65,26 +62,28 @@ static hb_status weigh_run(looker *l, size_t axis, size_t n, hb_hidden *effect)
         HB_TRY(hb_problem_drift_each(l->context, shared->problem, n, l->x, l->times, l->values,
                                      NULL, NULL, NULL));
         for (size_t j = 0; j < d; j++) {
-            const double bump = outside(l, n, d, j, &jump);
+            const double bump = hidden_outside(l, n, d, j, &jump);
             effect->steps = fmax(effect->steps, bump + (shared->gradient ? 0.5 * l->b * jump : 0));
         }
     }
-    effect->marches = effect->steps;
+    effect->bridges = effect->steps;
     if (!shared->gauge) return HB_OK;
     HB_TRY(hb_gauge_formula_run(l->context, shared->gauge, n, l->x, l->values));
-    effect->marches = l->b * outside(l, n, d + 1, 0, &jump);
+    effect->bridges = l->b * hidden_outside(l, n, d + 1, 0, &jump);
     return HB_OK;
 }
 
 /* Of walks that meet the run more often, only the larger effects are hidden. */
-static double counted(double effect, double shortest, double b)
+static double hidden_counted(double effect, double shortest, double b)
 {
-    const double least = shortest < RARE * b ? 0 : shortest < NARROWER * b ? SMALL : LARGE;
+    const double least = shortest < RARE * b       ? 0
+                         : shortest < NARROWER * b ? SMALL_EFFECT
+                                                   : LARGE_EFFECT;
     return effect >= least ? effect : 0;
 }
 
 /* Runs of narrow cells on one axis. */
-static hb_status look_along(looker *l, size_t axis, const hb_features *f, hb_hidden *out)
+static hb_status hidden_look_along(looker *l, size_t axis, const hb_features *f, hb_hidden *out)
 {
     for (int k = 0; k < f->n; k++) {
         size_t n = 0;
@@ -99,24 +98,25 @@ static hb_status look_along(looker *l, size_t axis, const hb_features *f, hb_hid
         hb_hidden effect;
         if (n == 0) continue;
         HB_TRY(weigh_run(l, axis, n + 1, &effect));
-        out->steps += counted(effect.steps, shortest, l->b);
-        out->marches += counted(effect.marches, shortest, l->b);
+        out->steps += hidden_counted(effect.steps, shortest, l->b);
+        out->bridges += hidden_counted(effect.bridges, shortest, l->b);
     }
     return HB_OK;
 }
 
 /* Lines along the axes; box: (2, d), where the initial density is. */
-static hb_status look_at(looker *l, const double *box, hb_hidden *out)
+static hb_status hidden_look_at(looker *l, const double *box, hb_hidden *out)
 {
     const size_t d = l->shared->d;
     hb_interval range[HB_HIDDEN_DIM];
     for (size_t axis = 0; axis < d; axis++) {
         hb_features features;
         for (size_t k = 0; k < d; k++) range[k] = (hb_interval){l->x0[k], l->x0[k]};
-        range[axis].low = fmin(l->x0[axis], box[axis]) - REACH * l->b;
-        range[axis].high = fmax(l->x0[axis], box[d + axis]) + REACH * l->b;
+        range[axis].low = fmin(l->x0[axis], box[axis]) - HIDDEN_REACH * l->b;
+        range[axis].high = fmax(l->x0[axis], box[d + axis]) + HIDDEN_REACH * l->b;
         HB_TRY(hb_problem_features(l->context, l->shared->problem, (int)axis, range, &features));
-        const hb_status status = features.n > 1 ? look_along(l, axis, &features, out) : HB_OK;
+        const hb_status status =
+            features.n > 1 ? hidden_look_along(l, axis, &features, out) : HB_OK;
         hb_features_destroy(l->context, &features);
         HB_TRY(status);
     }
@@ -135,7 +135,7 @@ hb_status hb_walk_hidden(hb_context *context, const hb_walk_problem *shared, con
     for (size_t k = 0; k < d && shared->place; k++) box[k] = box[d + k] = shared->place[k];
     HB_TRY(HB_WORKSPACE(context, &l.work, HB_ARRAY(l.s, MOST), HB_ARRAY(l.x, MOST * d),
                         HB_ARRAY(l.values, MOST * (d + 1)), HB_ARRAY(l.times, MOST)));
-    const hb_status status = look_at(&l, box, out);
+    const hb_status status = hidden_look_at(&l, box, out);
     hb_workspace_destroy(&l.work);
     return status;
 }

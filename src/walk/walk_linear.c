@@ -1,26 +1,22 @@
 /* Linear drifts: the answer without a draw, and its numerical error.
  *
- * A drift c(tau) + A(tau) x moves Gaussians to Gaussians (linear_way.c). Two formulas for the same density:
+ * A drift c(tau) + A(tau) x moves Gaussians to Gaussians (linear_path.c). Two formulas for the
+ * density:
  *     backward   u(x) = e^-w E[u0(E x + n + N(0, C))],      score E' grad ln E[u0],
  *     forward    u(x) = sum_k w_k N(x; G mu_k + p, G S_k G' + D)     (sums of Gaussians only).
- * Backward, a stable drift makes E and C grow as e^(a tau): where coordinates are mixed, rates that differ
- * lose their digits against one another, and above e^350 there is no answer. Forward, an unstable drift does
- * the same. Both are evaluated, each with its fine and its rough frame, and the one that claims less is
- * taken. The claim is twice the difference of fine and rough, which are rounded in different ways, and
- * ROUNDING units of the last place of what is added up:
+ * Both are evaluated, each with its fine and its rough frame; the one with the smaller error is
+ * taken: twice the difference of fine and rough, and ROUNDING units of the last place of what is
+ * added up,
  *     ln u:   |ln u| + |w| + d + sum_i |gamma_i| size_i + gap'gamma,
  *     score:  |score_k| + max_j size_j/spread_jj, times |E'|,
- * size_i the sum of the sizes in E x + n, gamma the gradient there.
- * Where the noise is a matrix, the covariance may be nearly singular, and its diagonal says nothing about lost
- * digits. There the last terms are replaced by SHAKES further values, from frames whose entries are changed by
- * SHAKE units of the last place (C_ij: of sqrt(C_ii C_jj)) with signs of chance: twice the largest change. A
- * covariance that is not positive after it gives NaN, and so an infinite error.
- * Whether a drift is linear is read off its formula (problem/drift_facts.c).
+ * size_i the sum of the sizes in E x + n, gamma the gradient there. Where the noise is a matrix the
+ * covariance may be nearly singular: the last terms are replaced by twice the largest change over
+ * SHAKES frames whose entries are changed by SHAKE units of the last place with random signs.
  * A number to reproduce: F = -x from N(1, 0.5) at tau = 0.5, x = 0.7: u = 0.4392625993098471. */
 #include "walk/walk_linear.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "path/linear_way.h"
+#include "path/linear_path.h"
 #include "problem/initial/initial_average.h"
 #include "problem/noise.h"
 
@@ -42,70 +38,59 @@ static int is_diagonal(size_t d, const double *A)
 }
 
 /* One of -1 and 1. */
-static double sign_of(uint64_t *state)
+static double linear_sign_of(uint64_t *state)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return *state >> 63 ? 1 : -1;
 }
 
-static void shake(size_t d, const double *frame, uint64_t state, double *out)
+static void linear_shake(size_t d, const double *frame, uint64_t state, double *out)
 {
     const size_t dd = d * d;
     const double *C = frame + dd;
-    for (size_t k = 0; k < hb_linear_way_size(d); k++)
-        out[k] = frame[k] * (1 + SHAKE * sign_of(&state));
+    for (size_t k = 0; k < hb_linear_path_size(d); k++)
+        out[k] = frame[k] * (1 + SHAKE * linear_sign_of(&state));
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j <= i; j++)
             out[dd + i * d + j] = out[dd + j * d + i] =
-                C[i * d + j] + SHAKE * sign_of(&state) * sqrt(C[i * d + i] * C[j * d + j]);
+                C[i * d + j] + SHAKE * linear_sign_of(&state) * sqrt(C[i * d + i] * C[j * d + j]);
 }
 
-/* SHAKES of them after one another at out. */
-static const double *shake_all(size_t d, const double *frame, double *out)
+/* Frames of one flow into memory, (2, size), and, of a noise matrix, SHAKES more behind. */
+static hb_status find_frames(hb_context *context, const hb_walk_linear *l, double tau, double flow,
+                             double *memory, hb_linear_frames *out)
 {
-    if (!frame) return NULL;
-    for (size_t k = 0; k < SHAKES; k++) shake(d, frame, k + 1, out + k * hb_linear_way_size(d));
-    return out;
-}
-
-static hb_status find_frames(hb_context *context, const hb_problem *problem, double tau,
-                             hb_walk_linear *out)
-{
-    const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_way_size(d);
-    double *frames = out->memory;
+    const size_t size = hb_linear_path_size(l->d);
     int found;
-    const int moves = hb_initial_moves(problem);
-    const int dear = moves && d > MANY && hb_problem_noise_kind(problem) == HB_NOISE_MATRIX;
-    if (!dear) {
-        HB_TRY(hb_linear_way(context, problem, tau, 1, frames, frames + size, &found));
-        if (found) out->backward = frames;
-        if (found) out->backward_rough = frames + size;
-    }
-    if (!moves) return HB_OK;
-    HB_TRY(hb_linear_way(context, problem, tau, -1, frames + 2 * size, frames + 3 * size, &found));
-    if (found) out->forward = frames + 2 * size;
-    if (found) out->forward_rough = frames + 3 * size;
+    HB_TRY(hb_linear_path(context, l->problem, tau, flow, memory, memory + size, &found));
+    if (!found) return HB_OK;
+    *out = (hb_linear_frames){.fine = memory, .rough = memory + size};
+    if (hb_problem_noise_kind(l->problem) != HB_NOISE_MATRIX) return HB_OK;
+    out->shaken = memory + 2 * size;
+    for (size_t k = 0; k < SHAKES; k++) linear_shake(l->d, memory, k + 1, memory + (2 + k) * size);
     return HB_OK;
 }
 
 hb_status hb_walk_linear_find(hb_context *context, const hb_problem *problem, double tau,
                               hb_walk_linear *out)
 {
-    const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_way_size(d);
+    const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_path_size(d);
+    const int moves = hb_initial_moves(problem);
+    const int matrix = hb_problem_noise_kind(problem) == HB_NOISE_MATRIX;
     void *memory;
     *out = (hb_walk_linear){.problem = problem, .d = d};
     if (!hb_problem_is_linear(problem)) return HB_OK;
-    const int matrix = hb_problem_noise_kind(problem) == HB_NOISE_MATRIX;
-    HB_TRY(hb_allocate(context, (4 + (matrix ? 2 * SHAKES : 0)) * size, sizeof(double), &memory));
+    const size_t each = (2 + (matrix ? SHAKES : 0)) * size;
+    HB_TRY(hb_allocate(context, 2 * each, sizeof(double), &memory));
     out->memory = memory;
-    const hb_status status = find_frames(context, problem, tau, out);
-    double *shaken = (double *)memory + 4 * size;
-    if (status == HB_OK && matrix) {
-        out->backward_shaken = shake_all(d, out->backward, shaken);
-        out->forward_shaken = shake_all(d, out->forward, shaken + SHAKES * size);
-    }
-    if (status != HB_OK || !(out->backward || out->forward)) hb_walk_linear_clear(context, out);
-    const double *any = out->backward ? out->backward : out->forward;
+    hb_status status = HB_OK;
+    if (!(moves && matrix && d > MANY))
+        status = find_frames(context, out, tau, 1, memory, &out->backward);
+    if (moves && status == HB_OK)
+        status = find_frames(context, out, tau, -1, (double *)memory + each, &out->forward);
+    if (status != HB_OK || !(out->backward.fine || out->forward.fine))
+        hb_walk_linear_clear(context, out);
+    const double *any = out->backward.fine ? out->backward.fine : out->forward.fine;
     out->diagonal = any && is_diagonal(d, any) && is_diagonal(d, any + d * d);
     return status;
 }
@@ -118,8 +103,9 @@ void hb_walk_linear_clear(hb_context *context, hb_walk_linear *linear)
 
 int hb_walk_linear_is_closed(const hb_walk_linear *linear)
 {
-    return linear->forward ||
-           (linear->backward && hb_initial_average_is_closed(linear->problem, linear->diagonal));
+    return linear->forward.fine ||
+           (linear->backward.fine &&
+            hb_initial_average_is_closed(linear->problem, linear->diagonal));
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -137,7 +123,7 @@ size_t hb_walk_linear_work(const hb_walk_linear *linear)
 }
 
 /* size_i = sum_j |M_ij| |x_j| + |n_i| */
-static double size_of(size_t d, size_t i, const double *M, const double *x, const double *n)
+static double linear_size_of(size_t d, size_t i, const double *M, const double *x, const double *n)
 {
     double sum = fabs(n[i]);
     for (size_t j = 0; j < d; j++) sum += fabs(M[i * d + j] * x[j]);
@@ -161,7 +147,7 @@ static closed_value backward_value(const hb_walk_linear *l, const double *frame,
                                   .covariance = l->diagonal ? NULL : C};
     hb_initial_average(l->problem, &gaussian, scratch, &out.log_value, gamma);
     for (size_t i = 0; i < d; i++) {
-        const double size = size_of(d, i, E, x, n);
+        const double size = linear_size_of(d, i, E, x, n);
         out.rounding += fabs(gamma[i]) * (size + variance[i] * fabs(gamma[i]));
         out.steep = fmax(out.steep, size / variance[i]);
         score[i] = 0;
@@ -175,14 +161,14 @@ static closed_value backward_value(const hb_walk_linear *l, const double *frame,
     return out;
 }
 
-static closed_value forward_value(const hb_walk_linear *l, const double *frame, const double *x,
-                                  double *score, double *work)
+static closed_value linear_forward_value(const hb_walk_linear *l, const double *frame,
+                                         const double *x, double *score, double *work)
 {
     const size_t d = l->d, dd = d * d;
     const double *G = frame, *D = G + dd, *shift = D + dd;
     closed_value out = {.rounding = (double)d};
     hb_initial_moved(l->problem, G, shift, D, x, work, &out.log_value, score);
-    /* by x it is minus the gradient by the mean: y = (S)^-1 (mean - x) is the gradient by x itself */
+    /* y = S^-1 (mean - x) is the gradient by x itself */
     for (size_t i = 0; i < d; i++) {
         const double size = fabs(x[i]) + fabs(shift[i]);
         out.rounding += fabs(score[i]) * (size + D[i * d + i] * fabs(score[i]));
@@ -195,14 +181,13 @@ static closed_value forward_value(const hb_walk_linear *l, const double *frame, 
 typedef closed_value (*value_function)(const hb_walk_linear *l, const double *frame,
                                        const double *x, double *score, double *work);
 
-/* most[1 + d]: the largest changes of ln u and the score by shaken frames; NaN: there is no value. */
+/* most[1 + d]: the largest changes of ln u and the score by shaken frames; NaN: no value. */
 static void shaken_changes(const hb_walk_linear *l, value_function function, const double *shaken,
                            const double *x, const double *value, double *most, double *work)
 {
     const size_t d = l->d;
-    memset(most, 0, (1 + d) * sizeof *most);
     for (size_t k = 0; k < SHAKES; k++) {
-        const closed_value b = function(l, shaken + k * hb_linear_way_size(d), x, work, work + d);
+        const closed_value b = function(l, shaken + k * hb_linear_path_size(d), x, work, work + d);
         for (size_t j = 0; j <= d; j++) {
             const double change = fabs((j == 0 ? b.log_value : work[j - 1]) - value[j]);
             if (!(change <= most[j])) most[j] = change;
@@ -210,49 +195,41 @@ static void shaken_changes(const hb_walk_linear *l, value_function function, con
     }
 }
 
-/* score and error: (1 + d), the first for ln u. Returns the error of ln u. */
-static double value_with_error(const hb_walk_linear *l, value_function function, const double *fine,
-                               const double *rough, const double *shaken, const double *x,
-                               double *value, double *error, double *work)
+/* value and error: (1 + d), the first for ln u. Returns the error of ln u. */
+static double value_with_error(const hb_walk_linear *l, value_function function,
+                               const hb_linear_frames *frames, const double *x, double *value,
+                               double *error, double *work)
 {
     const size_t d = l->d;
-    const closed_value a = function(l, fine, x, value + 1, work + d);
+    const closed_value a = function(l, frames->fine, x, value + 1, work + d);
+    const double steep = frames->shaken ? 0 : a.steep;
     value[0] = a.log_value;
-    if (shaken) shaken_changes(l, function, shaken, x, value, error, work);
-    const closed_value b = function(l, rough, x, work, work + d);
-    if (shaken) {
-        error[0] = 2 * (error[0] + fabs(a.log_value - b.log_value)) + ROUNDING * a.rounding;
-        for (size_t k = 0; k < d; k++)
-            error[1 + k] =
-                2 * (error[1 + k] + fabs(value[1 + k] - work[k])) + ROUNDING * fabs(value[1 + k]);
-        for (size_t k = 0; k <= d; k++)
-            if (isnan(error[k])) error[k] = INFINITY;
-        return error[0];
-    }
-    error[0] = 2 * fabs(a.log_value - b.log_value) + ROUNDING * a.rounding;
+    memset(error, 0, (1 + d) * sizeof *error);
+    if (frames->shaken) shaken_changes(l, function, frames->shaken, x, value, error, work);
+    const closed_value b = function(l, frames->rough, x, work, work + d);
+    error[0] = 2 * (error[0] + fabs(a.log_value - b.log_value)) + ROUNDING * a.rounding;
     for (size_t k = 0; k < d; k++)
-        error[1 + k] = 2 * fabs(value[1 + k] - work[k]) + ROUNDING * (fabs(value[1 + k]) + a.steep);
+        error[1 + k] = 2 * (error[1 + k] + fabs(value[1 + k] - work[k])) +
+                       ROUNDING * (fabs(value[1 + k]) + steep);
+    for (size_t k = 0; k <= d && frames->shaken; k++)
+        if (isnan(error[k])) error[k] = INFINITY;
     return isnan(error[0]) ? INFINITY : error[0];
 }
 
 void hb_walk_linear_value(const hb_walk_linear *l, const double *x, double *value, double *error,
                           double *other, double *work)
 {
-    const size_t d = l->d;
-    const int back = l->backward && hb_initial_average_is_closed(l->problem, l->diagonal);
-    double least = INFINITY;
+    const size_t d = l->d, bytes = (1 + d) * sizeof *value;
+    double least = INFINITY, *error2 = other + 1 + d;
     for (size_t k = 0; k <= d; k++) {
         value[k] = NAN;
         error[k] = INFINITY;
     }
-    if (back)
-        least = value_with_error(l, backward_value, l->backward, l->backward_rough,
-                                 l->backward_shaken, x, value, error, work);
-    if (!l->forward) return;
-    double *value2 = other, *error2 = other + 1 + d;
-    const double claim = value_with_error(l, forward_value, l->forward, l->forward_rough,
-                                          l->forward_shaken, x, value2, error2, work);
-    if (!(claim < least)) return;
-    memcpy(value, value2, (1 + d) * sizeof *value);
-    memcpy(error, error2, (1 + d) * sizeof *error);
+    if (l->backward.fine && hb_initial_average_is_closed(l->problem, l->diagonal))
+        least = value_with_error(l, backward_value, &l->backward, x, value, error, work);
+    if (!l->forward.fine ||
+        !(value_with_error(l, linear_forward_value, &l->forward, x, other, error2, work) < least))
+        return;
+    memcpy(value, other, bytes);
+    memcpy(error, error2, bytes);
 }

@@ -4,14 +4,17 @@
 
 #include <heatball/problem.h>
 
-/* Frames of linear_way.h over the whole way; NULL: none. */
+/* Frames of linear_path.h over the whole path, (hb_linear_path_size) each; NULL: none. */
+typedef struct hb_linear_frames {
+    const double *fine, *rough;
+    const double *shaken; /* of a noise matrix: `fine`, changed by rounding, some after another */
+} hb_linear_frames;
+
 typedef struct hb_walk_linear {
     const hb_problem *problem;
     size_t d;
-    const double *backward, *backward_rough, *forward, *forward_rough; // (hb_linear_way_size)
-    /* of a noise that is a matrix: the same frames, shaken by rounding, one after the other; else NULL */
-    const double *backward_shaken, *forward_shaken;
-    int diagonal; /* each coordinate goes its own way */
+    hb_linear_frames backward, forward;
+    int diagonal; /* each coordinate goes its own path */
     void *memory;
 } hb_walk_linear;
 
@@ -22,7 +25,7 @@ void hb_walk_linear_clear(hb_context *context, hb_walk_linear *linear);
 /* 1 when the density is known without a draw. */
 int hb_walk_linear_is_closed(const hb_walk_linear *linear);
 
-/* value: ln u and the score, error: theirs, each (1 + d); other: (2, 1 + d); an infinite error: not known. */
+/* value: ln u and the score, error: theirs, (1 + d); other: (2, 1 + d); an infinite error: none. */
 size_t hb_walk_linear_work(const hb_walk_linear *linear);
 void hb_walk_linear_value(const hb_walk_linear *linear, const double *x, double *value,
                           double *error, double *other, double *work);

@@ -1,39 +1,22 @@
-/* Parametrix steps: the drift replaced by its linearisation, and the difference made good at
- * random.
+/* Parametrix steps: the drift replaced by its linearisation, the difference corrected at random.
  *
- * At a place x with b = F(x), A its Jacobian, the drift b + A y, y = x' - x, is the reference.
- * Backward over a lag s, seen as a function of x', its transition density is e^{-s tr A} times the
- * Gaussian
- *     N(m, C),   m = -K b,   K = int_0^s e^{-Av} dv,   C = 2 int_0^s e^{-Av} e^{-A'v} dv = L L'.
- * With R(y) = F(x',tau-s) - b - A y, of second order in y, Duhamel's formula for
- * du/dtau = Lap u - div(F u) is
- *     u(x,tau) = e^{-c tr A} E[u(x'_c, tau-c)]
- *                - int_0^c e^{-s tr A} E[ z.R(x'_s) u(x'_s, tau-s) ] ds,
- * x'_s = x + m + L g, z = L'^-1 g (the derivative that div leaves to the density). Multiply by
- * e^{-ls} e^{ls}: a clock of rate l that rings at s < c gives the factor
- *     e^{-s tr A} (1 - z.R/l)            and no ring before c gives      e^{-c tr A},
- * where the 1 stands for the walk that would have gone on: weights stay near 1 when l is large
- * against z.R ~ k sqrt(s), so l ~ k^(2/3). A new frame starts after every ring, every c = 2/l and at the
- * cuts around narrow pulses in t (problem/time_cuts.h), where probes see no further than the next cut.
- * For a linear drift R = 0, l = 0, c = tau, and the walk has one step.
- *
- * Derivative by x with b, A and the anchor held: dx'/dx = E = e^{-As}, d(z.R) = z.(J(x') - A) E dx.
- *
- * With shared->full_frame 0 the diagonal of the Jacobian takes the place of A; R then has a part of
- * first order, z.R of order |A - diag A|, which is added to l.
+ * With b = F(x), A its Jacobian, R(y) = F(x', tau - s) - b - A y, y = x' - x, x' = x + m + L g and
+ * z = L'^-1 g (linear_model.c), Duhamel's formula for du/dtau = Lap u - div(F u) is
+ *   u(x,tau) = e^{-c tr A} E[u(x'_c, tau-c)] - int_0^c e^{-s tr A} E[z.R(x'_s) u(x'_s, tau-s)] ds.
+ * Draw s ~ Exp(l): an event at s < c gives the factor e^{-s tr A} (1 - z.R/l), none before c gives
+ * e^{-c tr A}. Weights stay near 1 when l is large against z.R ~ k sqrt(s), so l ~ k^(2/3). A new
+ * frame starts after every event, every c = 2/l and at the cuts around narrow pulses in t
+ * (time_cuts.h). A linear drift has R = 0, l = 0, c = tau: one step. With shared->full_frame 0 the
+ * diagonal takes the place of A, and |A - diag A| is added to l. Derivative by x: dx'/dx = E,
+ * d(z.R) = z.(J(x') - A) E dx.
  * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has m = 0.7 (e^0.5 - 1), C = e - 1 and
  * the factor e^0.5. */
-#include "walk/walk_bridge.h"
+#include "bridge/bridge.h"
+#include "walk/walk_constants.h"
 #include "walk/walk_steps.h"
 
 #include <math.h>
 #include <string.h>
-
-static const double REACH = 2;    /* the longest step is this over the rate */
-static const double LEAST = 0.3;  /* least rate, over tau0 */
-static const double MOMENT = 1.3; /* from the curvature at a probe to the rms of z.R */
-static const double FAR = 4;      /* deviations from a start that is a point, where walks are led */
-static const double BREATHE = 0.5; /* share of |A| in the rate */
 
 /* |F(probe) - b - A y| for the probe at +reach or -reach. */
 static double remainder_size(size_t d, const hb_walk_view *view, const double *direction, int side)
@@ -63,17 +46,18 @@ double hb_parametrix_base_rate(const hb_walk_problem *shared, const hb_walk *wal
             if (!shared->full_frame && i != j) outside += square;
         }
     const double curvature = 2 * MOMENT * size / (view->reach * view->reach);
-    return cbrt(curvature * curvature) + sqrt(outside) + BREATHE * sqrt(all / (double)d);
+    return cbrt(curvature * curvature) + sqrt(outside) + JACOBIAN_RATE * sqrt(all / (double)d);
 }
 
-double hb_parametrix_rate(const hb_walk_problem *shared, const hb_walk *walk, double finesse)
+double hb_parametrix_rate(const hb_walk_problem *shared, const hb_walk *walk,
+                          double rate_multiplier)
 {
-    return hb_walk_most(finesse * walk->base_rate, LEAST / shared->tau);
+    return hb_walk_most(rate_multiplier * walk->base_rate, LEAST_RATE / shared->tau);
 }
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* Those of a drift that is linear at every tau, over the whole way; returns w. */
+/* Those of a drift that is linear at every tau, over the whole path; returns w. */
 static double exact_frame(const hb_walk_problem *shared, const double *x, double *E, double *m,
                           double *C)
 {
@@ -93,65 +77,69 @@ static double exact_frame(const hb_walk_problem *shared, const double *x, double
     return n[d];
 }
 
-static double rate_of(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static double parametrix_rate_of(const hb_walk_problem *shared, hb_walk *walk,
+                                 const hb_walk_view *view)
 {
-    return hb_parametrix_rate(shared, walk, view->finesse);
+    return hb_parametrix_rate(shared, walk, view->rate_multiplier);
 }
 
-/* Whether a step may leave so little that it must be led to the start's place. Others leave half or more. */
-static int is_led(const hb_walk_problem *shared, const hb_walk *walk, double rate)
+/* Whether a step may leave so little that it must lead to the point. Others leave half or more. */
+static int is_conditioned(const hb_walk_problem *shared, const hb_walk *walk, double rate)
 {
-    return shared->place && walk->stop <= 0 && rate * walk->left <= 2 * REACH;
+    return shared->place && walk->stop <= 0 && rate * walk->left <= 2 * STEP_REACH;
 }
 
-/* As long as it is not led, a walk may end farther from the place than any that are led begin. */
-static void begin_to_lead(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
-                          double *E, double *m, double *C, double *work)
+/* As long as it is not conditioned, a walk may end farther from the place than any that are
+ * begin. */
+static void begin_conditioning(const hb_walk_problem *shared, hb_walk *walk,
+                               const hb_walk_view *view, double *E, double *m, double *C,
+                               double *work)
 {
     const size_t d = shared->d;
     double squares = 0;
-    if (walk->led || walk->steps == 1) {
-        walk->led = 1;
+    if (walk->conditioned || walk->steps == 1) {
+        walk->conditioned = 1;
         return;
     }
-    walk->led = 1;
+    walk->conditioned = 1;
     hb_walk_frame(shared, view, 1, walk->left, E, m, C, work);
     for (size_t i = 0; i < d; i++) {
         const double gap = shared->place[i] - walk->row[i] - m[i];
         squares += gap * gap / C[shared->full_frame ? i * d + i : i];
     }
-    walk->stray = squares > FAR * FAR * (double)d;
+    walk->outlier = squares > OUTLIER_DISTANCE * OUTLIER_DISTANCE * (double)d;
 }
 
 /* Moves the walk and its derivative over the lag s; 0: it is lost. */
-static int move(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view, double s,
-                const double *E, const double *m, double *work)
+static int parametrix_move(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
+                           double s, const double *E, const double *m, double *work)
 {
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
-    hb_walk_view led = *view;
-    if (!is_led(shared, walk, view->rate)) {
+    hb_walk_view own = *view;
+    if (!is_conditioned(shared, walk, view->rate)) {
         if (row.turn) memset(row.turn, 0, hb_walk_matrix(shared) * sizeof(double));
         hb_walk_carry(shared, E, row.tangent, work);
         return hb_walk_move(shared, walk, view, m);
     }
-    if (!hb_walk_bridge(shared, walk, view, s, E, row.direction, work)) return 0;
-    led.normals = row.direction;
-    return hb_walk_move(shared, walk, &led, m);
+    if (!hb_bridge_step(shared, walk, view, s, E, row.direction, work)) return 0;
+    own.normals = row.direction;
+    return hb_walk_move(shared, walk, &own, m);
 }
 
-static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static int parametrix_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     double *E = view->work, *m = E + hb_walk_matrix(shared), *work = m + d, *spread = view->spread;
     const double rate = view->rate;
     const double whole = walk->left - walk->stop;
-    const double cap = rate > 0 ? hb_walk_least(whole, REACH / rate) : whole;
-    const double ring = rate > 0 ? -log(view->uniform) / rate : INFINITY;
-    const double s = hb_walk_least(ring, cap);
-    const int last = ring >= cap && cap >= walk->left;
+    const double cap = rate > 0 ? hb_walk_least(whole, STEP_REACH / rate) : whole;
+    const double event = rate > 0 ? -log(view->uniform) / rate : INFINITY;
+    const double s = hb_walk_least(event, cap);
+    const int last = event >= cap && cap >= walk->left;
     double w = s * hb_trace(d, view->jacobian);
-    if (is_led(shared, walk, rate)) begin_to_lead(shared, walk, view, E, m, spread, work);
+    if (is_conditioned(shared, walk, rate))
+        begin_conditioning(shared, walk, view, E, m, spread, work);
     if (shared->exact)
         w = exact_frame(shared, row.x, E, m, spread);
     else
@@ -164,18 +152,20 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
         walk->left = 0;
         return 1;
     }
-    walk->lost |= !move(shared, walk, view, s, E, m, work);
+    walk->lost |= !parametrix_move(shared, walk, view, s, E, m, work);
     walk->left = s < whole ? walk->left - s : walk->stop;
-    if (ring < cap) {
-        walk->owing = &hb_walk_parametrix;
+    if (event < cap) {
+        walk->pending = &hb_walk_parametrix;
         hb_walk_keep_frame(shared, walk, view, work);
     }
     return 0;
 }
 
-/* ---- what a ring is worth ------------------------------------------------------------------- */
+/* ---- what an event is worth
+ * ------------------------------------------------------------------- */
 
-static void settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static void parametrix_apply_correction(const hb_walk_problem *shared, hb_walk *walk,
+                                        const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
@@ -191,4 +181,7 @@ static void settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_v
     hb_walk_multiply(d, walk, row.slope, 1 - dot / walk->rate, change);
 }
 
-const hb_walk_law hb_walk_parametrix = {.far = 64, .rate = rate_of, .step = step, .settle = settle};
+const hb_walk_ops hb_walk_parametrix = {.far = 64,
+                                        .rate = parametrix_rate_of,
+                                        .step = parametrix_step,
+                                        .apply_correction = parametrix_apply_correction};

@@ -1,65 +1,56 @@
-/* Reversed steps, for drifts F = -grad V that do not depend on tau: the walk goes where the drift
- * goes.
+/* Reversed steps, for drifts F = -grad V that do not depend on tau: the walk follows the drift.
  *
- * u = e^{-pV} f, 0 <= p <= 1, turns du/dtau = Lap u - div(F u) into
+ * u = e^{-pV} f turns du/dtau = Lap u - div(F u) into
  *     df/dtau = Lap f + c F.grad f - P f,     c = 2p - 1,     P = (1 - p)(div F + p |F|^2).
- * p = 0 is the parametrix (a walk that climbs the potential), p = 1/2 the gauge (a free walk). Here
- * p > 1/2: the walk follows the drift, forward, and stays where the density is. With p = 1 this is
- * the backward Kolmogorov equation: P = 0, u(x,tau) = e^{-V(x)} E[u(Y,0) e^{V(Y)}], and for large
- * tau f is constant, so that weights cease to spread; but e^V is large where Y goes seldom, and p =
- * 3/4 has the lighter tail.
- *
- * Reference, forward: the drift c (b + A y) of walk_frame.c and the constant P0 = P(x). With
- * R = F(x') - b - A y, E[R.grad f] = E[f (z.R - div F(x') + tr A)] by parts, Duhamel's formula
- * gives for a clock of rate l
- *     a ring at s:  e^{-P0 s} (1 + r/l),  r = c (z.R - div F(x') + tr A) + P0 - P(x'),
- *     no ring before the longest lag h:  e^{-P0 h}.
- * r is of order sqrt(s), so that l ~ k^(2/3) as for the parametrix. Derivative by x with the
- * reference held: dx'/dx = e^{cAs}, dr = (c z'(J(x') - A) - c grad div F(x') - grad P(x')) dx',
- * grad P = (1 - p)(grad div F + 2p J'F). f is left for u where the parametrix takes over:
- * W e^{p(V(x) - V(x0))}.
- * A. Kolmogorov, Math. Annalen 104 (1931).
- * A number to reproduce: F = 2(x - x^3), p = 3/4, x = 1.6: P = (2 - 15.36 + 0.75 4.992^2)/4 =
- * 1.3326. */
+ * p = 0 is the parametrix, 1/2 the gauge, 1 the backward Kolmogorov equation (Math. Annalen 104,
+ * 1931); p = 3/4 has lighter tails than 1. Reference: the drift c (b + A y) of linear_model.c,
+ * forward, and P0 = P(x). With R = F(x') - b - A y, an event of rate l at s has the factor e^{-P0
+ * s} (1 + r/l),
+ *     r = c (z.R - div F(x') + tr A) + P0 - P(x'),     none before the longest lag h: e^{-P0 h}.
+ * Derivative by x: dx'/dx = e^{cAs}, dr = (c z'(J(x') - A) - c grad div F(x') - grad P(x')) dx',
+ * grad P = (1 - p)(grad div F + 2p J'F). Where the parametrix takes over, W e^{p(V(x) - V(x0))}.
+ * A number to reproduce: F = 2(x - x^3), p = 3/4, x = 1.6: P = (2 - 15.36 + 0.75
+ * 4.992^2)/4 = 1.3326. */
+#include "walk/walk_constants.h"
 #include "walk/walk_steps.h"
 
 #include <math.h>
 #include <string.h>
 
-static const double REACH = 2; /* the longest step is this over the rate */
-
 /* P */
-static double sink(size_t d, double part, const double *F, double divergence)
+static double reversed_sink(size_t d, double part, const double *F, double divergence)
 {
     return (1 - part) * (divergence + part * hb_dot(d, F, F));
 }
 
 /* That of the parametrix, or faster where divergence or P vary more than the curvature says. */
-static double rate_of(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static double reversed_rate_of(const hb_walk_problem *shared, hb_walk *walk,
+                               const hb_walk_view *view)
 {
     const size_t d = shared->d;
-    const double part = walk->part, here = sink(d, part, view->F, *view->divergence);
+    const double part = walk->part, here = reversed_sink(d, part, view->F, *view->divergence);
     double slope = 0;
     for (size_t side = 0; side < 2; side++) {
         const double there = view->probe_divergence[side];
         slope = hb_walk_most(slope, fabs(there - *view->divergence));
-        slope = hb_walk_most(slope, fabs(sink(d, part, view->probe_F + side * d, there) - here));
+        slope = hb_walk_most(slope,
+                             fabs(reversed_sink(d, part, view->probe_F + side * d, there) - here));
     }
     slope /= view->reach;
     if (slope * slope > walk->base_rate * walk->base_rate * walk->base_rate)
-        return view->finesse * cbrt(slope * slope);
-    return hb_parametrix_rate(shared, walk, view->finesse);
+        return view->rate_multiplier * cbrt(slope * slope);
+    return hb_parametrix_rate(shared, walk, view->rate_multiplier);
 }
 
-static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static int reversed_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     double *E = view->work, *m = E + hb_walk_matrix(shared), *work = m + d;
-    const double cap = hb_walk_least(view->most, REACH / view->rate);
-    const double ring = -log(view->uniform) / view->rate;
-    const double s = hb_walk_least(ring, cap), flow = 1 - 2 * walk->part;
-    walk->reference = sink(d, walk->part, view->F, *view->divergence);
+    const double cap = hb_walk_least(view->most, STEP_REACH / view->rate);
+    const double event = -log(view->uniform) / view->rate;
+    const double s = hb_walk_least(event, cap), flow = 1 - 2 * walk->part;
+    walk->reference = reversed_sink(d, walk->part, view->F, *view->divergence);
     walk->trace = hb_trace(d, view->jacobian);
     hb_walk_frame(shared, view, flow, s, E, m, view->spread, work);
     hb_walk_carry(shared, E, row.tangent, work);
@@ -67,8 +58,8 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     walk->left -= s;
     walk->rate = view->rate;
     walk->lost |= !hb_walk_move(shared, walk, view, m);
-    if (ring < cap) {
-        walk->owing = &hb_walk_reversed;
+    if (event < cap) {
+        walk->pending = &hb_walk_reversed;
         hb_walk_keep_frame(shared, walk, view, work);
     }
     return 0;
@@ -86,14 +77,16 @@ static void complete_gap(size_t d, double part, const hb_walk_view *view, double
     }
 }
 
-static void settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static void reversed_apply_correction(const hb_walk_problem *shared, hb_walk *walk,
+                                      const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     const double part = walk->part;
     double *change = view->work, *gap = change + d, rest = walk->trace - *view->divergence;
     for (size_t i = 0; i < d; i++) rest += row.gradient[i] * (view->F[i] - row.expected[i]);
-    rest = (2 * part - 1) * rest + walk->reference - sink(d, part, view->F, *view->divergence);
+    rest = (2 * part - 1) * rest + walk->reference -
+           reversed_sink(d, part, view->F, *view->divergence);
     hb_walk_rest_slope(shared, walk, view, gap);
     complete_gap(d, part, view, gap);
     memset(change, 0, d * sizeof *change);
@@ -101,4 +94,7 @@ static void settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_v
     hb_walk_multiply(d, walk, row.slope, 1 + rest / walk->rate, change);
 }
 
-const hb_walk_law hb_walk_reversed = {.far = 2000, .rate = rate_of, .step = step, .settle = settle};
+const hb_walk_ops hb_walk_reversed = {.far = 2000,
+                                      .rate = reversed_rate_of,
+                                      .step = reversed_step,
+                                      .apply_correction = reversed_apply_correction};

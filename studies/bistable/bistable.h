@@ -4,10 +4,7 @@
  *     bistable_dsm.c      denoising score matching: kernel regression and Tweedie's formula
  *     bistable_ball.c     grid solutions, exact scores, heat-ball estimates
  *     bistable_rows.c     mean squared errors by region, with standard errors
- *     bistable_claims.c   what the paper says, beside what the rows show
- *     bistable_tables.c   the table of the page, and what --quick shortens
- *     bistable_figures.c  the figures
- *     bistable_study.c    the study itself: table, files */
+ *     bistable_study.c    the study itself: table, files, numbers for the page */
 #ifndef HB_STUDIES_BISTABLE_H
 #define HB_STUDIES_BISTABLE_H
 
@@ -143,7 +140,7 @@ typedef struct hb_bistable_case {
 enum { BISTABLE_ROWS = BISTABLE_METHODS * BISTABLE_STARTS * BISTABLE_REFERENCES };
 
 typedef struct hb_bistable_result {
-    hb_bistable_size size;
+    hb_bistable_size size, full;                            /* full: without --quick */
     double x[BISTABLE_POINTS], stationary[BISTABLE_POINTS]; /* 2x - 2x^3 */
     hb_bistable_case cases[BISTABLE_STARTS];
     hb_bistable_row rows[BISTABLE_ROWS];
@@ -198,16 +195,6 @@ void hb_bistable_release_curves(hb_bistable_result *result);
 void hb_bistable_rows(hb_bistable_result *result);
 const hb_bistable_row *hb_bistable_find(const hb_bistable_result *result, hb_bistable_method method,
                                         hb_bistable_start start, hb_bistable_reference reference);
-
-/* ---- what is shown ---- */
-
-json_t *hb_bistable_claims(const hb_bistable_result *result);
-/* Adds the table of the page to the root of bistable.json. */
-void hb_bistable_table(json_t *root, const hb_bistable_result *result);
-/* Adds what the quick size has less of than the full one. */
-void hb_bistable_shortened(json_t *root, const hb_bistable_size *quick,
-                           const hb_bistable_size *full);
-hb_status hb_bistable_figures(hb_gallery *gallery, const hb_bistable_result *result);
 
 extern const hb_study hb_bistable_study;
 

@@ -1,12 +1,12 @@
 /* The Fokker-Planck solution, the exact score at t = 1, and the heat-ball estimates of it.
  *
- * With tau = t/2 and F = 2(x - x^3) the grid room solves for v = ln u. Two solutions are made for each
- * start: the field that the heat-ball averages see, on [-6, 6], and the reference, on a wider box
- * with other cells. The exact score at t = 1 is 2x - 2x^3 for the stationary start (closed form) and
- * the reference's gradient for the Gaussian start.
+ * With tau = t/2 and F = 2(x - x^3) the grid room solves for v = ln u. Two solutions are made for
+ * each start: the field that the heat-ball averages see, on [-6, 6], and the reference, on a wider
+ * box with other cells. The exact score at t = 1 is 2x - 2x^3 for the stationary start (closed
+ * form) and the reference's gradient for the Gaussian start.
  *
- * A heat ball of radius r in D dimensions reaches r sqrt(2D/(4 pi e)) to each side: 0.073 for r = 0.3,
- * 0.87 for the largest of the sweep. So no ball around [-3, 3] leaves the box, and nothing is
+ * A heat ball of radius r in D dimensions reaches r sqrt(2D/(4 pi e)) to each side: 0.073 for r =
+ * 0.3, 0.87 for the largest of the sweep. So no ball around [-3, 3] leaves the box, and nothing is
  * extrapolated; v is smooth up to the walls, where ln u is -612 or less.
  *
  * Must reproduce: MSE below 1e-3 on [-3, 3] and 1e-6 for |x| < 1, Monte Carlo with r = 0.3. */

@@ -1,18 +1,18 @@
 /* Denoising score matching from 10^4 trajectories, as the paper's table has it.
  *
- * The ends x_i of the trajectories get noise, y_i = x_i + sigma g_i. Tweedie's formula gives the score
- * of the noisy density from the expected clean value,
+ * The ends x_i of the trajectories get noise, y_i = x_i + sigma g_i. Tweedie's formula gives the
+ * score of the noisy density from the expected clean value,
  *
  *     s(y) = (E[x | y] - y)/sigma^2,
  *
- * and E[x | y] comes from kernel regression (Nadaraya 1964, Watson 1964): the mean of the x_i weighted
- * with exp(-(y - y_i)^2/(2 h^2)). The paper does not give h; we take the normal-reference rule
- * h = 1.06 sd(y) n^(-1/5), and also its multiples 1/4, 1/2 and 2. Weights are formed relative to the
- * nearest sample, so that the formula stays defined beyond the last one: there it returns that sample's
- * x. Weights below e^-30 of the largest are left out.
+ * and E[x | y] comes from kernel regression (Nadaraya 1964, Watson 1964): the mean of the x_i
+ * weighted with exp(-(y - y_i)^2/(2 h^2)). The paper does not give h; we take the normal-reference
+ * rule h = 1.06 sd(y) n^(-1/5), and also its multiples 1/4, 1/2 and 2. Weights are formed relative
+ * to the nearest sample, so that the formula stays defined beyond the last one: there it returns
+ * that sample's x. Weights below e^-30 of the largest are left out.
  *
- * With infinitely many trajectories the estimate is the score of p * N(0, sigma^2), by quadrature here:
- * its distance to the score of p is what no number of samples removes.
+ * With infinitely many trajectories the estimate is the score of p * N(0, sigma^2), by quadrature
+ * here: its distance to the score of p is what no number of samples removes.
  *
  * Must reproduce: that distance for the stationary start at sigma = 0.15 is 56.84 on [-3, 3]. */
 #include "bistable.h"
@@ -139,8 +139,8 @@ static hb_status run_once(hb_context *context, const hb_problem *problem, hb_bis
 
 /* ---- infinitely many trajectories ---- */
 
-/* The score of p * N(0, sigma^2) at y: exact Tweedie with E[x | y] by the trapezoidal rule, which is
- * spectrally accurate for these smooth integrands (spacing far below sigma). */
+/* The score of p * N(0, sigma^2) at y: exact Tweedie with E[x | y] by the trapezoidal rule, which
+ * is spectrally accurate for these smooth integrands (spacing far below sigma). */
 static double smoothed_score(const hb_bistable_density *p, double sigma, double y)
 {
     const double scale = 1 / (2 * sigma * sigma);

@@ -1,12 +1,12 @@
 /* Trajectories of dX = (X - X^3) dt + dW from the initial density to t = 1.
  *
- * Strang splitting: half a step of the drift, a step of the noise, half a step of the drift. The drift's
- * flow is known, x' = x - x^3 gives
+ * Strang splitting: half a step of the drift, a step of the noise, half a step of the drift. The
+ * drift's flow is known, x' = x - x^3 gives
  *
  *     x(h) = x e^h / sqrt(1 + x^2 (e^{2h} - 1)),
  *
- * so the only error is that of the splitting: second order in the step (weakly), and no trajectory can
- * run away, as with Euler steps of a cubic drift. 200 steps of 1/200.
+ * so the only error is that of the splitting: second order in the step (weakly), and no trajectory
+ * can run away, as with Euler steps of a cubic drift. 200 steps of 1/200.
  *
  * Must reproduce: E[X^2] = 0.89346 for the stationary start. */
 #include "bistable.h"

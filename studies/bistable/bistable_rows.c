@@ -1,11 +1,12 @@
 /* Mean squared errors by region, as in the paper's table.
  *
- * The mean is over the points of an even grid on [-3, 3] (601 of them, both ends included), not over a
- * density: the paper's regions are core |x| < 1 and tail |x| >= 1. A method with random numbers is run
- * several times; the error is the mean over the runs and its standard error the spread of that mean.
+ * The mean is over the points of an even grid on [-3, 3] (601 of them, both ends included), not
+ * over a density: the paper's regions are core |x| < 1 and tail |x| >= 1. A method with random
+ * numbers is run several times; the error is the mean over the runs and its standard error the
+ * spread of that mean.
  *
- * Deviation: on such a grid the overall error is (199 core + 402 tail)/601. The paper's three numbers
- * of a line do not satisfy this (5.20 against 5.83 from its own core and tail). */
+ * Deviation: on such a grid the overall error is (199 core + 402 tail)/601. The paper's three
+ * numbers of a line do not satisfy this (5.20 against 5.83 from its own core and tail). */
 #include "bistable.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
  * dX = (X - X^3) dt + dW has the stationary density p ~ exp(x^2 - x^4/2) and the stationary score
  * 2x - 2x^3. The paper estimates the score at t = 1 by denoising score matching (10^4 trajectories,
  * noise 0.15) and by the heat-ball representation (r = 0.3), and compares both with the stationary
- * score, without naming the start. At t = 1 that is the right answer only for a stationary start. So
- * the table here has two starts, stationary and gaussian(mean=0, var=1), and two references, the
+ * score, without naming the start. At t = 1 that is the right answer only for a stationary start.
+ * So the table here has two starts, stationary and gaussian(mean=0, var=1), and two references, the
  * stationary score and the exact score at t = 1.
  *
  * Must reproduce: heat ball below 1e-3 overall (the paper: 0.54), DSM near 5 (the paper: 5.20). */
@@ -146,7 +146,86 @@ static json_t *settings_json(const hb_bistable_size *size)
                      (json_int_t)size->sweep_pairs, "degree", size->degree, "runs", size->runs);
 }
 
-static hb_status write_json(hb_context *context, const hb_study_settings *settings,
+/* ---- numbers for the page ---- */
+
+static int bistable_set(hb_value *out, double number)
+{
+    out->number = number;
+    return 1;
+}
+
+/* Of a start, or of an index. */
+static int bistable_find_one(const hb_bistable_result *result, const char *name, size_t k,
+                             hb_value *out)
+{
+    static const hb_field_of of_case[] = {
+        HB_FIELD_OF(hb_bistable_case, farthest),
+        HB_FIELD_OF(hb_bistable_case, best_noise),
+        HB_FIELD_OF(hb_bistable_case, best_width),
+        HB_FIELD_AS(hb_bistable_case, saddle.mse, "saddle_mse"),
+        HB_FIELD_AS(hb_bistable_case, saddle.bias2, "bias2"),
+        HB_FIELD_AS(hb_bistable_case, saddle.variance, "variance"),
+        HB_FIELD_AS(hb_bistable_case, saddle.limit_bias2, "limit_bias2")};
+    if (strcmp(name, "x") == 0) return bistable_set(out, result->x[k]);
+    if (strcmp(name, "noise") == 0) return bistable_set(out, hb_bistable_noises[k]);
+    if (strcmp(name, "width") == 0) return bistable_set(out, hb_bistable_widths[k]);
+    if (strcmp(name, "radius") == 0) return bistable_set(out, hb_bistable_radii[k]);
+    if (strcmp(name, "lift") == 0) return bistable_set(out, hb_bistable_lifts[k]);
+    return hb_study_field(HB_COUNT(of_case), of_case, &result->cases[k], name, 0, out);
+}
+
+/* Of (start, point), (method, region), (start, noise), (lift, radius). */
+static int bistable_find_two(const hb_bistable_result *result, const char *name, const size_t *k,
+                             hb_value *out)
+{
+    static const hb_field_of of_case[] = {HB_FIELD_OF(hb_bistable_case, start_density),
+                                          HB_FIELD_OF(hb_bistable_case, density),
+                                          HB_FIELD_OF(hb_bistable_case, exact)};
+    static const hb_field_of of_radius[] = {
+        HB_FIELD_AS(hb_bistable_radius_point, mse, "ball_mse"),
+        HB_FIELD_AS(hb_bistable_radius_point, mse_se, "ball_mse_se"),
+        HB_FIELD_AS(hb_bistable_radius_point, claimed, "ball_claimed"),
+        HB_FIELD_AS(hb_bistable_radius_point, cubature, "ball_cubature"),
+        HB_FIELD_AS(hb_bistable_radius_point, cubature_claimed, "ball_cubature_claimed")};
+    if (strcmp(name, "stationary") == 0) return bistable_set(out, result->stationary[k[1]]);
+    if (strcmp(name, "paper_error") == 0)
+        return bistable_set(out,
+                            hb_bistable_find(result, (hb_bistable_method)k[0], 0, 0)->paper[k[1]]);
+    if (strcmp(name, "noise_limit") == 0)
+        return bistable_set(out, result->cases[k[0]].noise[k[1]].limit);
+    if (strncmp(name, "ball_", 5) == 0)
+        return hb_study_field(HB_COUNT(of_radius), of_radius,
+                              &result->cases[BISTABLE_GAUSSIAN].radius[k[0]][k[1]], name, 0, out);
+    return hb_study_field(HB_COUNT(of_case), of_case, &result->cases[k[0]], name, k[1], out);
+}
+
+static int bistable_find(const void *of, const char *name, int n, const hb_value *v, hb_value *out)
+{
+    static const hb_field_of of_size[] = {
+        HB_FIELD_OF(hb_bistable_size, runs), HB_FIELD_OF(hb_bistable_size, pairs),
+        HB_FIELD_OF(hb_bistable_size, cells), HB_FIELD_OF(hb_bistable_size, wide_cells)};
+    const hb_bistable_result *result = of;
+    const int full = strncmp(name, "full_", 5) == 0;
+    size_t k[4] = {0};
+    for (int i = 0; i < n && i < 4; i++) k[i] = (size_t)v[i].number;
+    const hb_bistable_case *c = &result->cases[k[0]];
+    if (n == 0)
+        return hb_study_field(HB_COUNT(of_size), of_size, full ? &result->full : &result->size,
+                              name + 5 * full, 0, out);
+    if (n == 1) return bistable_find_one(result, name, k[0], out);
+    if (n == 2) return bistable_find_two(result, name, k, out);
+    if (strcmp(name, "score") == 0) return bistable_set(out, c->curves[k[1]].score[k[2]]);
+    if (strcmp(name, "noise_mse") == 0) return bistable_set(out, c->noise[k[1]].mse[k[2]]);
+    if (strcmp(name, "noise_se") == 0) return bistable_set(out, c->noise[k[1]].se[k[2]]);
+    if (n < 4) return 0;
+    const hb_bistable_error *error =
+        &hb_bistable_find(result, (hb_bistable_method)k[0], (hb_bistable_start)k[1],
+                          (hb_bistable_reference)k[2])
+             ->error;
+    return bistable_set(out, strcmp(name, "mse") == 0 ? error->mse[k[3]] : error->se[k[3]]);
+}
+
+static hb_status write_json(const hb_numbers *numbers, const hb_study_settings *settings,
                             const hb_bistable_result *result, json_t *captions)
 {
     json_t *root = hb_study_begin(&hb_bistable_study, settings);
@@ -157,16 +236,12 @@ static hb_status write_json(hb_context *context, const hb_study_settings *settin
     json_object_set_new(root, "settings", settings_json(&result->size));
     json_object_set_new(root, "rows", rows);
     json_object_set_new(root, "cases", cases);
-    json_object_set_new(root, "claims", hb_bistable_claims(result));
-    hb_bistable_table(root, result);
-    if (settings->quick) {
-        hb_study_settings full = *settings;
-        full.quick = 0;
-        const hb_bistable_size whole = choose_size(&full);
-        hb_bistable_shortened(root, &result->size, &whole);
-    }
+    const hb_status status = hb_study_results(numbers, root, settings->quick);
     json_object_set(root, "figures", captions);
-    return hb_study_write_json(context, settings->directory, "bistable.json", root);
+    if (status == HB_OK)
+        return hb_study_write_json(numbers->context, settings->directory, "bistable.json", root);
+    json_decref(root);
+    return status;
 }
 
 /* ---- the table ---- */
@@ -263,7 +338,10 @@ static hb_status run_bistable(hb_context *context, const hb_study_settings *sett
     HB_TRY(hb_study_make_directory(context, settings->directory));
     HB_TRY(hb_study_allocate(context, 1, sizeof(hb_bistable_result), &memory));
     hb_bistable_result *result = memory;
+    hb_study_settings full = *settings;
+    full.quick = 0;
     result->size = choose_size(settings);
+    result->full = choose_size(&full);
     hb_status status = run_all(context, result);
     if (status == HB_OK) {
         hb_bistable_rows(result);
@@ -274,8 +352,9 @@ static hb_status run_bistable(hb_context *context, const hb_study_settings *sett
                                     BISTABLE_ROWS, write_row, result->rows);
     }
     hb_gallery gallery = {context, settings->directory, table, json_array(), 0};
-    if (status == HB_OK) status = hb_bistable_figures(&gallery, result);
-    if (status == HB_OK) status = write_json(context, settings, result, gallery.captions);
+    const hb_numbers numbers = {context, "bistable", result, bistable_find};
+    if (status == HB_OK) status = hb_study_figures(&numbers, &gallery);
+    if (status == HB_OK) status = write_json(&numbers, settings, result, gallery.captions);
     json_decref(gallery.captions);
     hb_bistable_release_curves(result);
     free(memory);

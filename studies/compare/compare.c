@@ -173,22 +173,19 @@ hb_status hb_compare_write_table(hb_context *context, const char *directory, con
 
 /* ---- the study ---- */
 
-static hb_status compare_write_json(hb_context *context, const hb_study_settings *settings,
+static hb_status compare_write_json(const hb_numbers *numbers, const hb_study_settings *settings,
                                     const hb_comparison *c, json_t *captions)
 {
-    char name[64];
-    snprintf(name, sizeof name, "%s.json", c->of->study->name);
     json_t *root = hb_study_begin(c->of->study, settings);
     json_object_set_new(root, "settings", c->of->settings(c));
     c->of->results(root, c);
-    json_object_set(root, "figures", captions);
-    if (settings->quick) c->of->shortened(root, c);
-    return hb_study_write_json(context, settings->directory, name, root);
+    return hb_study_end(numbers, settings, root, captions);
 }
 
 static hb_status compare_do_and_write(hb_context *context, const hb_study_settings *settings,
                                       FILE *table, hb_comparison *c)
 {
+    snprintf(c->seed_text, sizeof c->seed_text, "%llu", (unsigned long long)c->first_seed);
     HB_TRY(hb_study_make_directory(context, settings->directory));
     HB_TRY(hb_study_path(context, settings->directory, c->of->folder, &c->directory));
     HB_TRY(hb_study_make_directory(context, c->directory));
@@ -199,8 +196,10 @@ static hb_status compare_do_and_write(hb_context *context, const hb_study_settin
     c->of->print(table, c);
     HB_TRY(hb_compare_write_table(context, settings->directory, c));
     hb_gallery gallery = {context, settings->directory, table, json_array(), 0};
-    hb_status status = c->of->figures(&gallery, c);
-    if (status == HB_OK) status = compare_write_json(context, settings, c, gallery.captions);
+    const hb_numbers numbers = {context, c->of->study->name, c, hb_compare_find};
+    hb_status status = hb_study_figures(&numbers, &gallery);
+    if (status == HB_OK && c->of->figures) status = c->of->figures(&gallery, c);
+    if (status == HB_OK) status = compare_write_json(&numbers, settings, c, gallery.captions);
     json_decref(gallery.captions);
     return status;
 }

@@ -46,9 +46,11 @@ typedef struct hb_comparison {
     int seeds;
     char *directory; /* of the files of the trials */
     size_t n;
-    hb_trial *trials; // (n), in the order of the plan
-    double *values;   // of the trials
-    int *place;       // (n_sets, n_methods, seeds): the trial, or -1
+    hb_trial *trials;   // (n), in the order of the plan
+    double *values;     // of the trials
+    int *place;         // (n_sets, n_methods, seeds): the trial, or -1
+    const void *full;   /* the size without --quick, for the page */
+    char seed_text[24]; /* first_seed */
 } hb_comparison;
 
 struct hb_compared {
@@ -77,10 +79,14 @@ struct hb_compared {
     /* What ratios and logarithmic means are of; NULL: the logarithm of the number. */
     double (*term)(const hb_trial *trial, int value);
     void (*print)(FILE *table, const hb_comparison *c);
-    hb_status (*figures)(hb_gallery *gallery, const hb_comparison *c);
+    hb_status (*figures)(hb_gallery *gallery,
+                         const hb_comparison *c); /* those that are no data; NULL */
     json_t *(*settings)(const hb_comparison *c);
-    void (*results)(json_t *root, const hb_comparison *c); /* rows, claims, tables */
-    void (*shortened)(json_t *root, const hb_comparison *c);
+    void (*results)(json_t *root, const hb_comparison *c); /* rows, tables that are no data */
+    /* For formulas of the page: the size's fields by name; what else has a name. */
+    size_t n_fields;
+    const hb_field_of *fields;
+    int (*find)(const hb_comparison *c, const char *name, int n, const hb_value *v, hb_value *out);
 };
 
 /* ---- trials ---- */
@@ -128,9 +134,14 @@ hb_mean hb_compare_logs(const hb_comparison *c, int set, int n, int method, int 
 /* Mean of the seconds of trainings done now, over n sets; 0: none. */
 double hb_compare_seconds(const hb_comparison *c, int set, int n, int method);
 
-/* As texts: "0.12 ± 0.01", without an error "0.12", "" for NaN; ratio: exp(mean). */
-json_t *hb_compare_mean_text(hb_mean mean);
-json_t *hb_compare_ratio_text(hb_mean logs);
+/* Numbers for formulas, beside those of the study: methods and values by name, with '_' for '-';
+ *     value value_se seeds_of(set, method, value)   mean over seeds, its error, how many
+ *     common(set, method, other, value)   the mean over the seeds that the other has too
+ *     logs logs_se(set, n, method, other, value)   hb_compare_logs
+ *     has steps(set, method)   method label color cost target_rows(method)
+ *     seed_text (a word) FIELD full_FIELD   of the size */
+int hb_compare_find(const void *comparison, const char *name, int n, const hb_value *v,
+                    hb_value *out);
 /* {NAME: {mean, se}} over all named numbers. */
 json_t *hb_compare_values_json(const hb_comparison *c, int set, int method);
 

@@ -3,10 +3,8 @@
  *     dimension_plan.c      dimensions, rows, methods, costs of a step; the list of cells
  *     dimension_families.c  four families of Gaussian mixtures in any dimension
  *     dimension_run.c       one cell: data, training, errors, likelihood
- *     dimension_summary.c   dimension.json; the printed table
- *     dimension_tables.c    the tables of the page; dimension_map.c: which loss is the best where
- *     dimension_claims.c    what is to be shown, and whether it is
- *     dimension_figures.c   ratios and likelihoods against the dimension
+ *     dimension_summary.c   dimension.json; the printed table; numbers for the page
+ *     dimension_map.c       which loss is the best where
  *     dimension_study.c     the study itself, a comparison (compare/compare.h) */
 #ifndef HB_STUDIES_DIMENSION_H
 #define HB_STUDIES_DIMENSION_H
@@ -26,7 +24,7 @@ enum {
 
 typedef enum hb_dimension_method {
     DIMENSION_DSM,
-    DIMENSION_DSM_TARGETS, /* with the averaged targets of fp and hb: what the others are compared with */
+    DIMENSION_DSM_TARGETS, /* with the averaged targets of fp and hb: the reference of ratios */
     DIMENSION_FP,
     DIMENSION_HB,
     DIMENSION_DSM_TIME, /* dsm-targets and fp in the time of hb, at the largest number of rows */
@@ -96,8 +94,9 @@ void hb_dimension_plan(hb_comparison *result);
 
 /* ---- results ---- */
 
-/* Mean over families and seeds of ln(error) or, DIMENSION_EXCESS, of nats; other >= 0: of the difference to that method on the
- * same rows, so that exp(mean) is the geometric mean of the ratios. */
+/* Mean over families and seeds of ln(error) or, DIMENSION_EXCESS, of nats; other >= 0: of the
+ * difference to that method on the same rows, so that exp(mean) is the geometric mean of the
+ * ratios. */
 hb_mean hb_dimension_compare(const hb_comparison *result, int d, int r, int method, int other,
                              int value);
 double hb_dimension_term(const hb_trial *cell, int value);
@@ -111,10 +110,10 @@ void hb_dimension_print(FILE *table, const hb_comparison *result);
 json_t *hb_dimension_settings_json(const hb_comparison *result);
 json_t *hb_dimension_means_json(const hb_comparison *result);
 json_t *hb_dimension_ratios_json(const hb_comparison *result);
-void hb_dimension_tables(json_t *root, const hb_comparison *result);
+/* Numbers for formulas of the page, beside those of hb_compare_find. */
+int hb_dimension_find(const hb_comparison *result, const char *name, int n, const hb_value *v,
+                      hb_value *out);
 void hb_dimension_map(json_t *root, const hb_comparison *result);
-json_t *hb_dimension_claims(const hb_comparison *result);
-hb_status hb_dimension_figures(hb_gallery *gallery, const hb_comparison *result);
 
 extern const hb_study hb_dimension_study;
 

@@ -1,18 +1,20 @@
-/* Four families of Gaussian mixtures in any dimension. Every seed draws another mixture; densities and
- * scores are exact at every tau, since a component stays Gaussian under the OU process.
+/* Four families of Gaussian mixtures in any dimension. Every seed draws another mixture; densities
+ * and scores are exact at every tau, since a component stays Gaussian under the OU process.
  *
- *     near    4 components of equal weight; axes random, eigenvalues log-uniform in 0.05 .. 0.5; means normal
- *             with deviation 1.2 sqrt(2/d) per coordinate, so that their distances do not grow with d
+ *     near    4 components of equal weight; axes random, eigenvalues log-uniform in 0.05 .. 0.5;
+ *             means normal with deviation 1.2 sqrt(2/d) per coordinate, so that their distances do
+ *             not grow with d
  *     apart   the same with deviation 1.2 per coordinate: distances grow as sqrt(d)
  *     curve   16 components along a closed curve in a random position,
- *                 c(t) = sum over h <= min(d/2, 3) of (1.5/h) (cos(h t + phase_h), sin(h t + phase_h)),
+ *                 c(t) = sum over h <= min(d/2, 3) of (1.5/h) (cos(h t + phase_h), sin(h t +
+ *                 phase_h)),
  *             a plane for each h: half the spacing as deviation along the curve, 0.15 across
- *     scales  a wide component, weight 0.8, eigenvalues 0.5 .. 2, and a narrow one, weight 0.2, eigenvalues
- *             0.02 .. 0.08, its mean as in near
+ *     scales  a wide component, weight 0.8, eigenvalues 0.5 .. 2, and a narrow one, weight 0.2,
+ *             eigenvalues 0.02 .. 0.08, its mean as in near
  *
- * Random axes are Gram and Schmidt's of a matrix of normals. Numbers of a mixture: normals of stream
- * (1 << 32) + 256 family + d, uniforms of stream (2 << 32) + 256 family + d, from index 0 on in the order in
- * which the code takes them. In the plane c is a circle of radius 1.5. */
+ * Random axes are Gram and Schmidt's of a matrix of normals. Numbers of a mixture: normals of
+ * stream (1 << 32) + 256 family + d, uniforms of stream (2 << 32) + 256 family + d, from index 0 on
+ * in the order in which the code takes them. In the plane c is a circle of radius 1.5. */
 #include "dimension.h"
 
 #include <heatball/random.h>

@@ -1,8 +1,8 @@
 /* The map: for each dimension and number of rows, which loss has the lowest error.
  *
- * The best is that of the lowest geometric mean. It is named alone when every other one is above it by more
- * than two standard errors of the paired difference; else nothing is told, and those that are not are
- * listed. */
+ * The best is that of the lowest geometric mean. It is named alone when every other one is above it
+ * by more than two standard errors of the paired difference; else nothing is told, and those that
+ * are not are listed. */
 #include "dimension.h"
 
 #include <math.h>

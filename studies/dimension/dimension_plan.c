@@ -1,12 +1,13 @@
 /* What is run: dimensions x rows x families x methods x seeds.
  *
- * All have the energy head, OU, batches of 256, the same steps, and each loss its own defaults. fp, hb and
- * dsm-targets have the same averaged targets, so that hb : dsm-targets is what the constraint brings, and
- * dsm-targets : dsm what the targets bring.
+ * All have the energy head, OU, batches of 256, the same steps, and each loss its own defaults. fp,
+ * hb and dsm-targets have the same averaged targets, so that hb : dsm-targets is what the
+ * constraint brings, and dsm-targets : dsm what the targets bring.
  *
- * Equal seconds means a constant number of steps, so that every byte of the results can be repeated:
- * dsm-time takes steps * cost(hb)/cost(dsm-targets) of them, with the costs of the table below. They are
- * compared at the largest number of rows alone; the other numbers of rows have fewer seeds. */
+ * Equal seconds means a constant number of steps, so that every byte of the results can be
+ * repeated: dsm-time takes steps * cost(hb)/cost(dsm-targets) of them, with the costs of the table
+ * below. They are compared at the largest number of rows alone; the other numbers of rows have
+ * fewer seeds. */
 #include "dimension.h"
 
 #include <math.h>
@@ -26,9 +27,9 @@ const hb_recipe hb_dimension_recipes[DIMENSION_METHODS] = {
 
 const double hb_dimension_taus[DIMENSION_TAUS] = {0.03, 0.1, 0.3, 0.8};
 
-/* Milliseconds of processor time of a step, the mean over a training of 1200: one thread, width 64, batch 256,
- * 8000 rows, the least of three, Zen 4. To be renewed when a loss gets cheaper;
- * cells of the methods *-time are then done again, since their steps are part of their settings. */
+/* Milliseconds of processor time of a step, the mean over a training of 1200: one thread, width 64,
+ * batch 256, 8000 rows, the least of three, Zen 4. To be renewed when a loss gets cheaper; cells of
+ * the methods *-time are then done again, since their steps are part of their settings. */
 static const struct {
     int dim;
     double dsm, dsm_targets, fp, hb;

@@ -1,17 +1,18 @@
 /* One cell: a mixture, rows of it, a training, and what came of it.
  *
- * Draws 0 .. rows-1 of the mixture with the cell's seed are the data, so that 500 rows are the first of the
- * 2000; what judges the model are draws further on. All methods of a (d, family, seed) see the same mixture,
- * the same rows and the same judge.
+ * Draws 0 .. rows-1 of the mixture with the cell's seed are the data, so that 500 rows are the
+ * first of the 2000; what judges the model are draws further on. All methods of a (d, family, seed)
+ * see the same mixture, the same rows and the same judge.
  *
- *     error       mean |s - exact|^2 over draws at tau, over all and over the fifth with the lowest density
+ *     error       mean |s - exact|^2 over draws at tau, over all and over the fifth with the lowest
+ *                 density
  *     likelihood  mean ln p of test rows, by the probability-flow ODE with exact divergence
- * The model's law is that at tau_min = 0.001 of the training; so the test rows have that noise too, and the
- * exact density beside it is that of the mixture at the same tau. */
+ * The model's law is that at tau_min = 0.001 of the training; so the test rows have that noise too,
+ * and the exact density beside it is that of the mixture at the same tau. */
 #include "dimension.h"
 
 #include <heatball/generate.h>
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <heatball/model.h>
 
 #include <math.h>

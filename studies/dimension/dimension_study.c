@@ -1,13 +1,14 @@
 /* The losses from 2 to 64 dimensions: where does the heat-ball constraint pay?
  *
- * Denoising score matching with and without averaged targets, FP-Diffusion and the heat-ball loss on four
- * families of Gaussian mixtures, whose scores are exact in every dimension; by the number of rows, at equal
- * steps and at equal seconds. Each (dimension, rows, family, method, seed) is a cell that leaves its numbers
- * in cells/; tables, claims and figures are made from these alone. Cells are done seed by seed, so that a
- * study that was stopped makes its page from K finished seeds with --seeds K --resume.
+ * Denoising score matching with and without averaged targets, FP-Diffusion and the heat-ball loss
+ * on four families of Gaussian mixtures, whose scores are exact in every dimension; by the number
+ * of rows, at equal steps and at equal seconds. Each (dimension, rows, family, method, seed) is a
+ * cell that leaves its numbers in cells/; tables, claims and figures are made from these alone.
+ * Cells are done seed by seed, so that a study that was stopped makes its page from K finished
+ * seeds with --seeds K --resume.
  *
- * Must reproduce (docs/losses.md, other seeds of families like these): hb at about 0.7 of dsm with the same
- * targets in low density at d = 8, tau = 0.3, 8000 rows. */
+ * Must reproduce (docs/losses.md, other seeds of families like these): hb at about 0.7 of dsm with
+ * the same targets in low density at d = 8, tau = 0.3, 8000 rows. */
 #include "dimension.h"
 
 const char *hb_dimension_value_name(int index, char buffer[32])
@@ -43,22 +44,18 @@ static void dimension_describe(const hb_comparison *result, const hb_trial *cell
              (unsigned long long)cell->steps, size->width, size->judge, size->test);
 }
 
-static void dimension_shortened(json_t *root, const hb_comparison *result)
-{
-    const hb_dimension_size *size = hb_dimension_size_of(result),
-                            full = hb_dimension_choose_size(&(hb_study_settings){0});
-    hb_study_shortened(
-        root, "dimension",
-        HB_FILL(size->seeds, full.seeds, size->steps, full.steps, size->width, full.width));
-}
-
 static void dimension_results(json_t *root, const hb_comparison *result)
 {
     json_object_set_new(root, "means", hb_dimension_means_json(result));
     json_object_set_new(root, "ratios", hb_dimension_ratios_json(result));
-    json_object_set_new(root, "claims", hb_dimension_claims(result));
-    hb_dimension_tables(root, result);
+    json_object_set_new(root, "claims", json_array());
+    hb_dimension_map(root, result);
 }
+
+static const hb_field_of FIELDS[] = {
+    HB_FIELD_OF(hb_dimension_size, n_dims), HB_FIELD_OF(hb_dimension_size, n_rows),
+    HB_FIELD_OF(hb_dimension_size, seeds),  HB_FIELD_OF(hb_dimension_size, steps),
+    HB_FIELD_OF(hb_dimension_size, width),  HB_FIELD_OF(hb_dimension_size, test)};
 
 const hb_compared hb_dimension_compared = {.study = &hb_dimension_study,
                                            .format = "dimension-4",
@@ -77,16 +74,21 @@ const hb_compared hb_dimension_compared = {.study = &hb_dimension_study,
                                            .run = hb_dimension_do,
                                            .term = hb_dimension_term,
                                            .print = hb_dimension_print,
-                                           .figures = hb_dimension_figures,
                                            .settings = hb_dimension_settings_json,
                                            .results = dimension_results,
-                                           .shortened = dimension_shortened};
+                                           .n_fields = HB_COUNT(FIELDS),
+                                           .fields = FIELDS,
+                                           .find = hb_dimension_find};
 
 static hb_status run_dimension(hb_context *context, const hb_study_settings *settings, FILE *table)
 {
-    const hb_dimension_size size = hb_dimension_choose_size(settings);
-    hb_comparison result = {
-        .of = &hb_dimension_compared, .size = &size, .first_seed = size.seed, .seeds = size.seeds};
+    const hb_dimension_size size = hb_dimension_choose_size(settings),
+                            full = hb_dimension_choose_size(&(hb_study_settings){0});
+    hb_comparison result = {.of = &hb_dimension_compared,
+                            .size = &size,
+                            .full = &full,
+                            .first_seed = size.seed,
+                            .seeds = size.seeds};
     return hb_compare_study(context, settings, table, &result);
 }
 

@@ -1,7 +1,9 @@
-/* dimension.json and the printed table: geometric means and ratios over families and seeds. */
+/* dimension.json, the printed table, numbers for the page: geometric means and ratios over families
+ * and seeds. */
 #include "dimension.h"
 
 #include <math.h>
+#include <string.h>
 
 double hb_dimension_term(const hb_trial *cell, int value)
 {
@@ -15,6 +17,43 @@ hb_mean hb_dimension_compare(const hb_comparison *result, int d, int r, int meth
 {
     return hb_compare_logs(result, hb_dimension_set(d, r, 0), DIMENSION_FAMILIES, method, other,
                            value);
+}
+
+static int dimension_find_of(const hb_dimension_size *size, const char *name, int k, hb_value *out)
+{
+    if (strcmp(name, "dims") == 0 || strcmp(name, "row_counts") == 0) {
+        out->number = k;
+        return k < (name[0] == 'd' ? size->n_dims : size->n_rows);
+    }
+    if (strcmp(name, "dim") == 0)
+        out->number = size->dim[k];
+    else if (strcmp(name, "rows") == 0)
+        out->number = size->rows[k];
+    else if (strcmp(name, "tau") == 0)
+        out->number = hb_dimension_taus[k];
+    else if (strcmp(name, "family") == 0)
+        out->text = hb_dimension_families[k];
+    else if (strcmp(name, "describe") == 0)
+        out->text = hb_dimension_describe(k);
+    else
+        return 0;
+    return 1;
+}
+
+int hb_dimension_find(const hb_comparison *result, const char *name, int n, const hb_value *v,
+                      hb_value *out)
+{
+    const hb_dimension_size *size = hb_dimension_size_of(result);
+    if (n == 1) return dimension_find_of(size, name, (int)v[0].number, out);
+    if (n == 2 && strcmp(name, "step_cost") == 0)
+        out->number = hb_dimension_step_cost(size->dim[(int)v[0].number], (int)v[1].number);
+    else if (n == 0 && strcmp(name, "largest") == 0)
+        out->number = hb_dimension_largest(size);
+    else if (n == 0 && strcmp(name, "excess") == 0)
+        out->number = DIMENSION_EXCESS;
+    else
+        return 0;
+    return 1;
 }
 
 /* ---- dimension.json ---- */

@@ -5,10 +5,7 @@
  *     drift_truth.c     draws of the density and its exact score there, by the grid
  *     drift_run.c       one run: rows, training, judging
  *     drift_files.c     truths as cells; what the files of runs hold
- *     drift_summary.c   ratios over processes; drift.json; the printed table
- *     drift_tables.c    the tables of the page
- *     drift_claims.c    claims and verdicts
- *     drift_figures.c   errors, density along a line, ratios
+ *     drift_summary.c   ratios over processes; numbers for the page; drift.json; the printed table
  *     drift_study.c     the study itself, a comparison (compare/compare.h) */
 #ifndef HB_STUDIES_DRIFT_H
 #define HB_STUDIES_DRIFT_H
@@ -53,7 +50,8 @@ extern const hb_drift_process hb_drift_processes[DRIFT_PROBLEMS];
 
 /* dx = F dtau + sqrt(2) dW with its start; tau is the time. */
 hb_status hb_drift_problem(hb_context *context, int problem, hb_problem **out);
-/* The 1-D well of the rotated chains, with its start; R[dim][dim]: row i is the direction of well i. */
+/* The 1-D well of the rotated chains, with its start; R[dim][dim]: row i is the direction of well
+ * i. */
 hb_status hb_drift_well(hb_context *context, hb_problem **out);
 hb_status hb_drift_rotation(hb_context *context, int dim, double *R);
 
@@ -111,7 +109,8 @@ enum {
 };
 hb_value_name hb_drift_value_name;
 
-/* (DRIFT_LINE), behind the values: density of the model along the line, its mass made 1; NaN: none. */
+/* (DRIFT_LINE), behind the values: density of the model along the line, its mass made 1; NaN:
+ * none. */
 static inline double *hb_drift_line_of(const hb_trial *run)
 {
     return run->value + DRIFT_VALUES;
@@ -126,9 +125,9 @@ int hb_drift_take(const hb_comparison *result, const json_t *root, hb_trial *run
 
 /* ---- results ---- */
 
-/* Of one number of `method` in units of `other`, geometric: over the seeds of one problem, or (problem
- * -1) over problems and seeds. se: of the logarithm, over seeds; spread: its standard deviation over
- * problems. */
+/* Of one number of `method` in units of `other`, geometric: over the seeds of one problem, or
+ * (problem -1) over problems and seeds. se: of the logarithm, over seeds; spread: its standard
+ * deviation over problems. */
 typedef struct hb_drift_ratio {
     int n; /* problems */
     double mean, se, spread, least, most;
@@ -140,9 +139,9 @@ int hb_drift_has(const hb_comparison *result, int problem);
 void hb_drift_print(FILE *table, const hb_comparison *result);
 json_t *hb_drift_settings_json(const hb_comparison *result);
 json_t *hb_drift_rows_json(const hb_comparison *result);
-void hb_drift_tables(json_t *root, const hb_comparison *result);
-json_t *hb_drift_claims(const hb_comparison *result);
-hb_status hb_drift_figures(hb_gallery *gallery, const hb_comparison *result);
+/* Numbers for formulas of the page, beside those of hb_compare_find. */
+int hb_drift_find(const hb_comparison *result, const char *name, int n, const hb_value *v,
+                  hb_value *out);
 
 extern const hb_study hb_drift_study;
 

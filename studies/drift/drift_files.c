@@ -1,5 +1,5 @@
-/* Truths as cells (study_cells.h), one per problem, which are kept in memory and made again by every call;
- * the settings of runs, and the line in their files. */
+/* Truths as cells (study_cells.h), one per problem, which are kept in memory and made again by
+ * every call; the settings of runs, and the line in their files. */
 #include "drift.h"
 
 enum { SHOWN = 8 };

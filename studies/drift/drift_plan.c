@@ -1,13 +1,13 @@
 /* What is run: seven processes, six methods, seeds.
  *
- * Recipes are those of `heatball train --drift`: energy head, width 64, 3 hidden layers, batches of 256,
- * 3000 rows of the start; tau up to 1.5, since paths beyond the last tau that is judged cost much and say
- * nothing. dsm as it is by default has the target of each row's own path; all others have the mean over 512
- * paths, so that dsm-targets, fp and hb differ in the constraint alone.
+ * Recipes are those of `heatball train --drift`: energy head, width 64, 3 hidden layers, batches of
+ * 256, 3000 rows of the start; tau up to 1.5, since paths beyond the last tau that is judged cost
+ * much and say nothing. dsm as it is by default has the target of each row's own path; all others
+ * have the mean over 512 paths, so that dsm-targets, fp and hb differ in the constraint alone.
  *
- * Equal time is a number of steps, so that every byte can be repeated: a run of `dsm-time` or `fp-time`
- * has steps * cost(hb)/cost(its own). The costs of hb_drift_processes are processor time of a step on one
- * thread, measured by this study itself (the printed table, column "ms/step"). */
+ * Equal time is a number of steps, so that every byte can be repeated: a run of `dsm-time` or
+ * `fp-time` has steps * cost(hb)/cost(its own). The costs of hb_drift_processes are processor time
+ * of a step on one thread, measured by this study itself (the printed table, column "ms/step"). */
 #include "drift.h"
 
 #include <math.h>

@@ -2,16 +2,18 @@
  *
  *     bistable    F = (2 (x - x^3), -y): two wells side by side
  *     rotating    F = (x - x^3 - 0.7 y, 0.7 x - y): two wells in a rotation, no potential
- *     mueller     F = -grad V, V = sum of four exponentials of quadratic forms + 0.1 (x^4 + y^4): three
- *                 wells on a bent path and a hill, after K. Mueller, L. Brown (1979); theirs grows like
- *                 e^{x^2} and is 200 deep, this one is 2.5 deep and all of it lies in |x|, |y| < 3
+ *     mueller     F = -grad V, V = sum of four exponentials of quadratic forms + 0.1 (x^4 + y^4):
+ *                 three wells on a bent path and a hill, after K. Mueller, L. Brown (1979); theirs
+ *                 grows like e^{x^2} and is 200 deep, this one is 2.5 deep and all of it lies in
+ *                 |x|, |y| < 3
  *     vanderpol   F = (y, 0.8 (1 - x^2) y - x): a limit cycle, no potential
- *     wells4, 8, 16   V = sum_i w(R_i.x), w(q) = q^4/2 - q^2: independent wells along the rows of a random
+ *     wells4, 8, 16   V = sum_i w(R_i.x), w(q) = q^4/2 - q^2: independent wells along the rows of a
+ *                     random
  *                 rotation R, so that in the coordinates of the network all are coupled
  *
- * Starts are Gaussians beside the middle. That of the wells is isotropic, so the density is at all times
- * the product over i of a density on the line, at R_i.x.
- * A number to reproduce: R R' = 1 to rounding, and F of wells4 at R' (1,1,1,1) is 0. */
+ * Starts are Gaussians beside the middle. That of the wells is isotropic, so the density is at all
+ * times the product over i of a density on the line, at R_i.x. A number to reproduce: R R' = 1 to
+ * rounding, and F of wells4 at R' (1,1,1,1) is 0. */
 #include "drift.h"
 
 #include <heatball/random.h>

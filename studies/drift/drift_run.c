@@ -1,13 +1,16 @@
 /* One run: rows of the start, a training, and what came of it.
  *
- *     error      mean |s - grad ln u|^2 over the draws of the truth, and over the fifth with the lowest
- *                density; s and x in the units of the process (nothing is standardised)
- *     residual   root mean square over draws of the scaled mean-value residual 4 R_r/(C1 r^2) of v = ln u,
- *                r^2 = pi tau/2 (the ball reaches back by tau/8). In the plane by cubature of degree 4;
- *                above by pairs, the variance of the averages taken off, so that it can come out as 0
- *     mass, line in the plane at tau = 0.3: the integral of e^v over the box, by the trapezoidal rule, and
+ *     error      mean |s - grad ln u|^2 over the draws of the truth, and over the fifth with the
+ *                lowest density; s and x in the units of the process (nothing is standardised)
+ *     residual   root mean square over draws of the scaled mean-value residual 4 R_r/(C1 r^2) of v
+ *                = ln u, r^2 = pi tau/2 (the ball reaches back by tau/8). In the plane by cubature
+ *                of degree 4; above by pairs, the variance of the averages taken off, so that it
+ *                can come out as 0
+ *     mass, line in the plane at tau = 0.3: the integral of e^v over the box, by the trapezoidal
+ *     rule, and
  *                e^v along the line divided by it
- * Must reproduce: the residual of the exact ln u is 0 for every tau, so a model without error has none. */
+ * Must reproduce: the residual of the exact ln u is 0 for every tau, so a model without error has
+ * none. */
 #include "drift.h"
 
 #include <heatball/estimate.h>

@@ -1,12 +1,15 @@
-/* Ratios of two methods over processes and seeds, drift.json and the printed table.
+/* Ratios of two methods over processes and seeds, numbers for the page, drift.json and the printed
+ * table.
  *
  * Methods are compared seed by seed: with e the error of a run,
  *     l(problem, seed) = ln e(method) - ln e(other),
- * a ratio is exp of the mean of l over problems and seeds, its standard error that of the means over
- * problems from seed to seed, its spread the standard deviation over problems of the means over seeds. */
+ * a ratio is exp of the mean of l over problems and seeds, its standard error that of the means
+ * over problems from seed to seed, its spread the standard deviation over problems of the means
+ * over seeds. */
 #include "drift.h"
 
 #include <math.h>
+#include <string.h>
 
 int hb_drift_has(const hb_comparison *result, int problem)
 {
@@ -52,6 +55,96 @@ hb_drift_ratio hb_drift_compare(const hb_comparison *result, int problem, int me
     mean_of(ratio.n, by_problem, &of_problems);
     ratio.spread = of_problems;
     return ratio;
+}
+
+/* ---- numbers for formulas ---- */
+
+/* The k-th problem that was run; DRIFT_PROBLEMS: there is none. */
+static int drift_run_problem(const hb_comparison *result, int first, int last, int k)
+{
+    int p = first;
+    while (p < last && (!hb_drift_has(result, p) || k-- > 0)) p++;
+    return p;
+}
+
+/* ratio, ratio_se, .. (problem or -1, method, other, value) */
+static int drift_find_ratio(const hb_comparison *result, const char *name, const int *k,
+                            hb_value *out)
+{
+    static const hb_field_of fields[] = {HB_FIELD_AS(hb_drift_ratio, mean, "ratio"),
+                                         HB_FIELD_AS(hb_drift_ratio, se, "ratio_se"),
+                                         HB_FIELD_AS(hb_drift_ratio, spread, "ratio_spread"),
+                                         HB_FIELD_AS(hb_drift_ratio, least, "ratio_least"),
+                                         HB_FIELD_AS(hb_drift_ratio, most, "ratio_most")};
+    if (strncmp(name, "ratio", 5) != 0) return 0;
+    const hb_drift_ratio r = hb_drift_compare(result, k[0], k[1], k[2], k[3]);
+    return hb_study_field(HB_COUNT(fields), fields, &r, name, 0, out);
+}
+
+/* Mean over seeds of a model's density at point k of the line. */
+static double drift_mean_line(const hb_comparison *result, int problem, int method, int k)
+{
+    double sum = 0;
+    for (int s = 0; s < result->seeds; s++)
+        sum += hb_drift_line_of(hb_compare_at(result, problem, method, s))[k];
+    return sum / result->seeds;
+}
+
+/* Of two arguments, the first a problem: its line, and what the truth claims. */
+static int drift_find_line(const hb_comparison *result, const char *name, const int *k,
+                           hb_value *out)
+{
+    static const hb_field_of of_process[] = {HB_FIELD_AS(hb_drift_process, from, "line_from"),
+                                             HB_FIELD_AS(hb_drift_process, to, "line_to")};
+    static const hb_field_of of_truth[] = {HB_FIELD_OF(hb_drift_truth, claimed),
+                                           HB_FIELD_AS(hb_drift_truth, line, "exact"),
+                                           HB_FIELD_AS(hb_drift_truth, line_error, "exact_error")};
+    const hb_drift_process *p = &hb_drift_processes[k[0]];
+    const double length = hypot(p->to[0] - p->from[0], p->to[1] - p->from[1]);
+    const size_t at = (size_t)k[1];
+    if (strcmp(name, "place") == 0) out->number = length * (k[1] / (DRIFT_LINE - 1.0) - 0.5);
+    return strcmp(name, "place") == 0 ||
+           hb_study_field(HB_COUNT(of_process), of_process, p, name, at, out) ||
+           hb_study_field(HB_COUNT(of_truth), of_truth, &hb_drift_truths_of(result)[k[0]], name, at,
+                          out);
+}
+
+/* Lists: problems; the same and -1 for their mean; the rotating double well and the Mueller-like
+ * potential, whose densities are drawn. */
+static int drift_find_item(const hb_comparison *result, const char *name, int k, hb_value *out)
+{
+    const int lines = strcmp(name, "lines") == 0;
+    const int p = drift_run_problem(result, lines, lines ? 3 : DRIFT_PROBLEMS, k);
+    int n = 0;
+    for (int i = 0; i < DRIFT_PROBLEMS; i++) n += hb_drift_has(result, i);
+    out->number = p;
+    if (lines) return p < 3;
+    if (strcmp(name, "problems") == 0) return p < DRIFT_PROBLEMS;
+    if (k == n) out->number = -1;
+    return k <= n;
+}
+
+int hb_drift_find(const hb_comparison *result, const char *name, int n, const hb_value *v,
+                  hb_value *out)
+{
+    int k[4] = {0};
+    for (int i = 0; i < n && i < 4; i++) k[i] = (int)v[i].number;
+    if (n == 4) return drift_find_ratio(result, name, k, out);
+    if (n == 3 && strcmp(name, "density") == 0) {
+        out->number = drift_mean_line(result, k[0], k[1], k[2]);
+        return 1;
+    }
+    if (n == 2) return drift_find_line(result, name, k, out);
+    if (n != 1) return 0;
+    if (strcmp(name, "title") == 0)
+        out->text = k[0] < 0 ? "geometric mean" : hb_drift_processes[k[0]].title;
+    else if (strcmp(name, "tau") == 0)
+        out->number = hb_drift_taus[k[0]];
+    else if (strcmp(name, "lines") == 0 || strncmp(name, "problems", 8) == 0)
+        return drift_find_item(result, name, k[0], out);
+    else
+        return 0;
+    return 1;
 }
 
 /* ---- drift.json ---- */

@@ -1,15 +1,16 @@
 /* Draws of the density at tau = 0.1, 0.3 and 1, and the exact score there.
  *
- * Draws: paths from the start by Heun's scheme with steps of 1/400, of weak order 2. Their error only
- * weights the places a little differently at which scores are compared.
+ * Draws: paths from the start by Heun's scheme with steps of 1/400, of weak order 2. Their error
+ * only weights the places a little differently at which scores are compared.
  *
- * Score: in the plane the grid (three meshes, extrapolated, with an error), kept from tau = 0.1 on. For the
- * wells the grid on the line: with q = R x,
+ * Score: in the plane the grid (three meshes, extrapolated, with an error), kept from tau = 0.1 on.
+ * For the wells the grid on the line: with q = R x,
  *     ln u(x,tau) = sum_i v(q_i,tau),     grad ln u = R' (v'(q_1), .., v'(q_d)),
- * and the squares of the errors add up. claimed: the mean over the draws of |error|^2, to be far below what
- * is measured with it.
+ * and the squares of the errors add up. claimed: the mean over the draws of |error|^2, to be far
+ * below what is measured with it.
  *
- * A number to reproduce: the mean of |grad ln u|^2 + Lap ln u over the draws is 0, for every density. */
+ * A number to reproduce: the mean of |grad ln u|^2 + Lap ln u over the draws is 0, for every
+ * density. */
 #include "drift.h"
 
 #include <heatball/grid.h>

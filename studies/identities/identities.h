@@ -1,16 +1,15 @@
 /* studies/identities/identities.h: the parts of the study of the paper's identities.
  *
- *     identities_rows.c       the list of measured numbers, each beside its exact value
- *     identities_fields.c     closed-form densities of linear drifts, right and wrong, and their problems
+ *     identities_rows.c       the list of measured numbers, each beside its exact value; numbers by
+ *                             name
+ *     identities_fields.c     closed-form densities of linear drifts, right and wrong, and their
+ *                             problems
  *     identities_average.c    averages over heat balls with sources of which terms can be left out
  *     identities_setup.c      section 2: time change, Helmholtz split
  *     identities_budget.c     section 2.3: existence window and two-sided bounds
  *     identities_ball.c       sections 3.1 and 4.1: volume, constants, orientation, truncation
  *     identities_hierarchy.c  sections 3.2 to 3.4: J(r), the four sources, the limit r -> 0
  *     identities_loss.c       sections 4.5 and 5.1: the literal loss, its bias, the ring's score
- *     identities_claims.c     numbers by name, and the claims and tables of page_texts.json made of them
- *     identities_tables.c     the other tables of the page
- *     identities_figures.c    the figures
  *     identities_study.c      the study itself: rows, files */
 #ifndef HB_STUDIES_IDENTITIES_H
 #define HB_STUDIES_IDENTITIES_H
@@ -37,31 +36,11 @@ typedef struct hb_identities {
     hb_identity *rows;
 } hb_identities;
 
-enum { IDENTITIES_MOST = 64 }; /* rows of one check and item */
-
 hb_status hb_identities_add(hb_identities *list, const hb_identity *row);
-/* Rows of a check and, unless it is NULL, an item, in the order of measurement; returns their
- * number. */
-size_t hb_identities_select(const hb_identities *list, const char *check, const char *item,
-                            const hb_identity *out[IDENTITIES_MOST]);
-/* The first row of check and item with this dim and this `at` (NaN: any); never NULL: a row of NaN
- * stands for one that is missing, and no verdict holds with it. */
-const hb_identity *hb_identities_find(const hb_identities *list, const char *check,
-                                      const char *item, double dim, double at);
-/* Largest |value - exact|, and largest |value - exact|/error, over such rows; infinite without
- * any. */
-double hb_identities_off(const hb_identities *list, const char *check, const char *item);
-double hb_identities_errors(const hb_identities *list, const char *check, const char *item);
-/* Whether all agree with what they must be: within IDENTITIES_AGREE errors. */
-#define IDENTITIES_AGREE 5.0
-int hb_identities_agree(const hb_identities *list, const char *check, const char *item);
-/* Largest |value| of such rows; NaN without any. */
-double hb_identities_most(const hb_identities *list, const char *check, const char *item);
-/* The value of hb_identities_find. */
-double hb_identities_value(const hb_identities *list, const char *check, const char *item,
-                           double dim, double at);
-/* Slope of ln|value - exact| against ln(at), least squares. */
-double hb_identities_slope(const hb_identities *list, const char *check, const char *item);
+hb_status hb_identities_put(hb_identities *list, const char *check, const char *item, double dim,
+                            double at, double value, double exact, double error);
+/* Numbers of the list for formulas of the page (identities_rows.c). */
+int hb_identities_find(const void *of, const char *name, int n, const hb_value *v, hb_value *out);
 
 /* ---- closed-form fields ---- */
 
@@ -124,15 +103,6 @@ hb_status hb_identities_limit(hb_identities *list);
 hb_status hb_identities_literal(hb_identities *list);
 hb_status hb_identities_bias(hb_identities *list);
 hb_status hb_identities_ring(hb_identities *list);
-
-/* ---- what comes out ---- */
-
-json_t *hb_identities_claims(const hb_identities *list);
-/* A table whose rows and cells are in page_texts.json. */
-void hb_identities_table(const hb_identities *list, json_t *root, const char *name,
-                         const hb_fill *fill);
-void hb_identities_tables(const hb_identities *list, json_t *root);
-hb_status hb_identities_figures(const hb_identities *list, hb_gallery *gallery);
 
 extern const hb_study hb_identities_study;
 

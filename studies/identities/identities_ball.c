@@ -116,9 +116,8 @@ static hb_status draw_constants(hb_identities *list, const hb_ball_constants *c)
     HB_TRY(draw_cylinder(list, c, draws, sum, square));
     for (int k = 0; k < INTEGRALS; k++) {
         const double mean = sum[k] / n, variance = square[k] / n - mean * mean;
-        HB_TRY(hb_identities_add(list,
-                                 &(hb_identity){"drawn", items[k], c->dim, k == V_OUTER ? r : 1,
-                                                all * mean, exact[k], all * sqrt(variance / n)}));
+        HB_TRY(hb_identities_put(list, "drawn", items[k], c->dim, k == V_OUTER ? r : 1, all * mean,
+                                 exact[k], all * sqrt(variance / n)));
     }
     return HB_OK;
 }
@@ -182,8 +181,7 @@ static hb_status orient(hb_identities *list, const hb_ball_constants *c, const k
         const char *item = k == 0     ? sign > 0 ? "polynomial, forward" : "polynomial, backward"
                            : sign > 0 ? "exponential, forward"
                                       : "exponential, backward";
-        HB_TRY(hb_identities_add(
-            list, &(hb_identity){"orientation", item, c->dim, NAN, mean, exact, error}));
+        HB_TRY(hb_identities_put(list, "orientation", item, c->dim, NAN, mean, exact, error));
     }
     return HB_OK;
 }

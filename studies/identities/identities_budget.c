@@ -50,11 +50,10 @@ static hb_status draw_gradients(hb_identities *list, int dim, size_t draws)
     const double n = (double)draws, one_mean = one[0] / n, all_mean = all[0] / n;
     hb_ball_constants c;
     HB_TRY(hb_ball_constants_get(list->context, dim, 0, sizeof c, &c));
-    HB_TRY(hb_identities_add(list, &(hb_identity){"gradient", "one direction", dim, NAN, one_mean,
-                                                  1 / sqrt(M_PI),
-                                                  sqrt((one[1] / n - one_mean * one_mean) / n)}));
-    return hb_identities_add(list, &(hb_identity){"gradient", "norm", dim, NAN, all_mean, c.C_d,
-                                                  sqrt((all[1] / n - all_mean * all_mean) / n)});
+    HB_TRY(hb_identities_put(list, "gradient", "one direction", dim, NAN, one_mean, 1 / sqrt(M_PI),
+                             sqrt((one[1] / n - one_mean * one_mean) / n)));
+    return hb_identities_put(list, "gradient", "norm", dim, NAN, all_mean, c.C_d,
+                             sqrt((all[1] / n - all_mean * all_mean) / n));
 }
 
 /* The closed form of T0 with the constant c, K = 1. */
@@ -78,10 +77,9 @@ hb_status hb_identities_window(hb_identities *list)
         HB_TRY(hb_budget_compute(list->context, &settings, sizeof budget, &budget));
         const double c = exp(lgamma(0.5 * (dims[i] + 1)) - lgamma(0.5 * dims[i]));
         const double paper = window_of(c, theta), sharp = window_of(1 / sqrt(M_PI), theta);
-        HB_TRY(hb_identities_add(
-            list, &(hb_identity){"window", "paper", dims[i], NAN, budget.T0_paper, paper, 1e-11}));
-        HB_TRY(hb_identities_add(
-            list, &(hb_identity){"window", "sharp", dims[i], NAN, budget.T0, sharp, 1e-11}));
+        HB_TRY(hb_identities_put(list, "window", "paper", dims[i], NAN, budget.T0_paper, paper,
+                                 1e-11));
+        HB_TRY(hb_identities_put(list, "window", "sharp", dims[i], NAN, budget.T0, sharp, 1e-11));
         if (dims[i] <= 100 && dims[i] % 10 != 4)
             HB_TRY(draw_gradients(list, dims[i], list->quick ? 1 << 14 : 1 << 17));
     }
@@ -115,14 +113,12 @@ static hb_status scan_times(hb_identities *list, const hb_grid *grid, double con
             low = fmin(low, v[i] - constant);
             most = fmax(most, error[i]);
         }
-        HB_TRY(hb_identities_add(list,
-                                 &(hb_identity){"bounds", "highest", 1, now, high, A * now, most}));
-        HB_TRY(hb_identities_add(list,
-                                 &(hb_identity){"bounds", "lowest", 1, now, low, -A * now, most}));
+        HB_TRY(hb_identities_put(list, "bounds", "highest", 1, now, high, A * now, most));
+        HB_TRY(hb_identities_put(list, "bounds", "lowest", 1, now, low, -A * now, most));
     }
     for (int i = 0; i < POINTS; i += 8)
-        HB_TRY(hb_identities_add(list, &(hb_identity){"bounds", "limit", 1, x[i], v[i] - constant,
-                                                      A * cos(x[i]) - log(bessel_i0(A)), 2e-2}));
+        HB_TRY(hb_identities_put(list, "bounds", "limit", 1, x[i], v[i] - constant,
+                                 A * cos(x[i]) - log(bessel_i0(A)), 2e-2));
     return HB_OK;
 }
 

@@ -113,8 +113,8 @@ static hb_status scan_J(hb_identities *list, const example *e, const char *item)
                                 e->x + e->dim, e->tau, radii, J, error));
     const double u4 = 4 * exp(v[1]);
     for (int i = 0; i < SCAN; i++)
-        HB_TRY(hb_identities_add(list, &(hb_identity){"J", item, e->dim, radii[i], J[i] / u4, 1,
-                                                      hypot(error[i] / u4, v_error[1])}));
+        HB_TRY(hb_identities_put(list, "J", item, e->dim, radii[i], J[i] / u4, 1,
+                                 hypot(error[i] / u4, v_error[1])));
     return HB_OK;
 }
 
@@ -170,9 +170,8 @@ static hb_status check_quantity(hb_identities *list, const example *e, hb_quanti
         const double r = EXAMPLE_RADII[i % RADII], scale = 4 / (c.C1 * r * r);
         const double u0 = quantity == HB_QUANTITY_V ? 1 : exp(v[p]);
         const double slope = quantity == HB_QUANTITY_W ? fabs(1 + v[p]) : 1; /* dF/dv over u0 */
-        HB_TRY(hb_identities_add(
-            list, &(hb_identity){SOURCE_CHECKS[quantity], e->name, e->dim, r, scaled[i] / u0, 0,
-                                 hypot(error[i] / u0, scale * slope * v_error[p])}));
+        HB_TRY(hb_identities_put(list, SOURCE_CHECKS[quantity], e->name, e->dim, r, scaled[i] / u0,
+                                 0, hypot(error[i] / u0, scale * slope * v_error[p])));
     }
     return HB_OK;
 }
@@ -192,10 +191,9 @@ static hb_status check_score(hb_identities *list, const example *e, const double
         HB_TRY(hb_mean_value(list->context, e->problem, &e->field, &settings, POINTS, e->x, e->tau,
                              &out));
         for (int i = 0; i < POINTS * e->dim; i++)
-            HB_TRY(hb_identities_add(list,
-                                     &(hb_identity){"source s", e->name, e->dim, EXAMPLE_RADII[k],
-                                                    scale * (score[i] - mean[i]), 0,
-                                                    scale * hypot(error[i], score_error[i])}));
+            HB_TRY(hb_identities_put(list, "source s", e->name, e->dim, EXAMPLE_RADII[k],
+                                     scale * (score[i] - mean[i]), 0,
+                                     scale * hypot(error[i], score_error[i])));
     }
     return HB_OK;
 }
@@ -237,22 +235,21 @@ static hb_status check_power(hb_identities *list, const hb_identity_ball *fine,
                                                             TERMS_ALL, r, x, e->tau);
                 const double other = hb_identities_residual(coarse, &e->exact, (hb_quantity)q,
                                                             TERMS_ALL, r, x, e->tau);
-                HB_TRY(
-                    hb_identities_add(list, &(hb_identity){"own rule", own[q], e->dim, r, value, 0,
-                                                           fabs(value - other) + 1e-12 / (r * r)}));
+                HB_TRY(hb_identities_put(list, "own rule", own[q], e->dim, r, value, 0,
+                                         fabs(value - other) + 1e-12 / (r * r)));
             }
             for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
                 const double value = hb_identities_residual(fine, &e->exact, wrong[w].quantity,
                                                             wrong[w].terms, r, x, e->tau);
-                HB_TRY(hb_identities_add(
-                    list, &(hb_identity){"wrong source", wrong[w].item, e->dim, r, value, 0, NAN}));
+                HB_TRY(hb_identities_put(list, "wrong source", wrong[w].item, e->dim, r, value, 0,
+                                         NAN));
             }
             double score[IDENTITIES_DIM], exact[IDENTITIES_DIM];
             hb_identities_score(fine, &e->exact, r, x, e->tau, score);
             hb_identities_log_density(&e->exact, x, e->tau, exact, NULL);
             for (int i = 0; i < e->dim; i++)
-                HB_TRY(hb_identities_add(list, &(hb_identity){"score", "as written", e->dim, r,
-                                                              score[i], exact[i], 1e-7}));
+                HB_TRY(hb_identities_put(list, "score", "as written", e->dim, r, score[i], exact[i],
+                                         1e-7));
         }
     return HB_OK;
 }
@@ -279,10 +276,8 @@ static hb_status check_entropy(hb_identities *list)
     for (int i = 0; i <= 8; i++) {
         const double x[2] = {0.5 * i, 0};
         const double v = hb_identities_log_density(&normal, x, 1, NULL, NULL);
-        HB_TRY(hb_identities_add(
-            list, &(hb_identity){"entropy", "|w|", 2, x[0], fabs(v) * exp(v), NAN, 0}));
-        HB_TRY(
-            hb_identities_add(list, &(hb_identity){"entropy", "|w|/u", 2, x[0], fabs(v), NAN, 0}));
+        HB_TRY(hb_identities_put(list, "entropy", "|w|", 2, x[0], fabs(v) * exp(v), NAN, 0));
+        HB_TRY(hb_identities_put(list, "entropy", "|w|/u", 2, x[0], fabs(v), NAN, 0));
     }
     return HB_OK;
 }
@@ -320,10 +315,10 @@ static hb_status check_limit(hb_identities *list, const example *e)
                                 &(hb_residual_values){sizeof(hb_residual_values), residual,
                                                       residual_error, scaled, error}));
         for (int i = 0; i < LIMIT_RADII; i++) {
-            HB_TRY(hb_identities_add(list, &(hb_identity){"limit", items[q], e->dim, radii[i],
-                                                          scaled[i], exact, error[i]}));
-            HB_TRY(hb_identities_add(list, &(hb_identity){"unscaled", items[q], e->dim, radii[i],
-                                                          residual[i], NAN, residual_error[i]}));
+            HB_TRY(hb_identities_put(list, "limit", items[q], e->dim, radii[i], scaled[i], exact,
+                                     error[i]));
+            HB_TRY(hb_identities_put(list, "unscaled", items[q], e->dim, radii[i], residual[i], NAN,
+                                     residual_error[i]));
         }
     }
     return HB_OK;
@@ -340,8 +335,7 @@ static hb_status check_feasible(hb_identities *list, const example *e)
         list->context, e->problem, &e->field, &settings, 1, ALL_RADII, e->x + e->dim, e->tau, radii,
         &(hb_residual_values){sizeof(hb_residual_values), NULL, NULL, scaled, error}));
     for (int i = 0; i < ALL_RADII; i++)
-        HB_TRY(hb_identities_add(
-            list, &(hb_identity){"feasible", "v", e->dim, radii[i], scaled[i], 0, error[i]}));
+        HB_TRY(hb_identities_put(list, "feasible", "v", e->dim, radii[i], scaled[i], 0, error[i]));
     return HB_OK;
 }
 

@@ -61,10 +61,10 @@ static hb_status measure_literal(hb_identities *list, int dim, size_t n, double 
     HB_TRY(hb_ball_constants_get(list->context, dim, 0, sizeof c, &c));
     HB_TRY(draw_terms(list, dim, list->seed + 2, n, terms));
     mean_and_error(n, terms, &mean, &error);
-    HB_TRY(hb_identities_add(
-        list, &(hb_identity){"literal", "without source", dim, 1, mean, dim * c.C1 / 4, error}));
-    return hb_identities_add(
-        list, &(hb_identity){"literal", "with source", dim, 1, mean - c.C1 / 4 * dim, 0, error});
+    HB_TRY(
+        hb_identities_put(list, "literal", "without source", dim, 1, mean, dim * c.C1 / 4, error));
+    return hb_identities_put(list, "literal", "with source", dim, 1, mean - c.C1 / 4 * dim, 0,
+                             error);
 }
 
 hb_status hb_identities_literal(hb_identities *list)
@@ -107,11 +107,10 @@ static hb_status group_terms(hb_identities *list, size_t n, const double *terms,
         product[g] = half[0] * half[1];
     }
     mean_and_error(groups, square, &mean, &error);
-    HB_TRY(hb_identities_add(list, &(hb_identity){"bias", "square", BIAS_DIM, (double)size, mean,
-                                                  variance / (double)size, error}));
+    HB_TRY(hb_identities_put(list, "bias", "square", BIAS_DIM, (double)size, mean,
+                             variance / (double)size, error));
     mean_and_error(groups, product, &mean, &error);
-    return hb_identities_add(
-        list, &(hb_identity){"bias", "product", BIAS_DIM, (double)size, mean, 0, error});
+    return hb_identities_put(list, "bias", "product", BIAS_DIM, (double)size, mean, 0, error);
 }
 
 hb_status hb_identities_bias(hb_identities *list)
@@ -154,9 +153,8 @@ static hb_status tangential_share(hb_identities *list, const hb_mixture *ring, d
                 square += pow(t - along / all * total, 2);
         }
     const double share = along / all, error = sqrt(square) / all;
-    HB_TRY(
-        hb_identities_add(list, &(hb_identity){"ring", "tangential", 2, tau, share, NAN, error}));
-    return hb_identities_add(list, &(hb_identity){"ring", "radial", 2, tau, 1 - share, NAN, error});
+    HB_TRY(hb_identities_put(list, "ring", "tangential", 2, tau, share, NAN, error));
+    return hb_identities_put(list, "ring", "radial", 2, tau, 1 - share, NAN, error);
 }
 
 hb_status hb_identities_ring(hb_identities *list)

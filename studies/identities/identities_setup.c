@@ -14,7 +14,7 @@
 #include "identities.h"
 
 #include <heatball/grid.h>
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -62,11 +62,11 @@ static hb_status compare_grid(hb_identities *list, const hb_problem *problem, do
     for (int i = 0; i < POINTS && status == HB_OK; i++) {
         double slope;
         const double exact = gaussian_at(x[i], t, &slope);
-        status = hb_identities_add(
-            list, &(hb_identity){"time_change", "log density", 1, x[i], v[i], exact, v_error[i]});
+        status =
+            hb_identities_put(list, "time_change", "log density", 1, x[i], v[i], exact, v_error[i]);
         if (status == HB_OK)
-            status = hb_identities_add(list, &(hb_identity){"time_change", "score", 1, x[i],
-                                                            score[i], slope, score_error[i]});
+            status = hb_identities_put(list, "time_change", "score", 1, x[i], score[i], slope,
+                                       score_error[i]);
     }
     return status;
 }
@@ -85,8 +85,8 @@ static hb_status residual_in_tau(hb_identities *list, const hb_problem *problem,
         list->context, problem, &field, &settings, 3, 3, x, tau_of(t), radii,
         &(hb_residual_values){sizeof(hb_residual_values), NULL, NULL, scaled, error}));
     for (int i = 0; i < 9; i++)
-        HB_TRY(hb_identities_add(
-            list, &(hb_identity){"time_change", item, 1, radii[i % 3], scaled[i], 0, error[i]}));
+        HB_TRY(
+            hb_identities_put(list, "time_change", item, 1, radii[i % 3], scaled[i], 0, error[i]));
     return HB_OK;
 }
 
@@ -116,8 +116,8 @@ hb_status hb_identities_time_change(hb_identities *list)
     for (int i = 1; i <= 3 && status == HB_OK; i++) {
         status = hb_problem_tau_of_t(list->context, problem, i, &tau);
         if (status == HB_OK)
-            status = hb_identities_add(list, &(hb_identity){"time_change", "tau", 1, i, tau,
-                                                            tau_of(i), 1e-12 * tau_of(i)});
+            status = hb_identities_put(list, "time_change", "tau", 1, i, tau, tau_of(i),
+                                       1e-12 * tau_of(i));
     }
     if (status == HB_OK) status = compare_grid(list, problem, 1);
     if (status == HB_OK) status = residual_in_tau(list, problem, 1, "residual");

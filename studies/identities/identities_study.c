@@ -44,7 +44,7 @@ static hb_status write_row(hb_writer *writer, const void *user, size_t i)
     return hb_study_write_numbers(writer, 5, numbers);
 }
 
-static void print_claims(FILE *table, json_t *claims, const hb_identities *list)
+static void print_claims(FILE *table, const json_t *claims, const hb_identities *list)
 {
     size_t index;
     json_t *claim;
@@ -54,21 +54,6 @@ static void print_claims(FILE *table, json_t *claims, const hb_identities *list)
         hb_study_print(table, "%-12s %-24s %s\n", json_string_value(json_object_get(claim, "id")),
                        json_string_value(json_object_get(claim, "verdict")),
                        json_string_value(json_object_get(claim, "ours")));
-}
-
-static hb_status write_json(const hb_identities *list, const hb_study_settings *settings,
-                            FILE *table, json_t *captions)
-{
-    json_t *root = hb_study_begin(&hb_identities_study, settings);
-    json_t *claims = hb_identities_claims(list);
-    print_claims(table, claims, list);
-    json_object_set_new(root, "settings",
-                        json_pack("{s:i,s:b}", "numbers", (int)list->n, "quick", list->quick));
-    json_object_set_new(root, "claims", claims);
-    hb_identities_tables(list, root);
-    json_object_set(root, "figures", captions);
-    if (list->quick) hb_study_shortened(root, "identities", NULL);
-    return hb_study_write_json(list->context, settings->directory, "identities.json", root);
 }
 
 static hb_status run_identities(hb_context *context, const hb_study_settings *settings, FILE *table)
@@ -81,8 +66,15 @@ static hb_status run_identities(hb_context *context, const hb_study_settings *se
         status =
             hb_study_write_csv(context, settings->directory, "identities.csv",
                                "check,item,dim,at,value,exact,error", list.n, write_row, &list);
-    if (status == HB_OK) status = hb_identities_figures(&list, &gallery);
-    if (status == HB_OK) status = write_json(&list, settings, table, gallery.captions);
+    const hb_numbers numbers = {context, "identities", &list, hb_identities_find};
+    if (status == HB_OK) status = hb_study_figures(&numbers, &gallery);
+    json_t *root = hb_study_begin(&hb_identities_study, settings);
+    json_object_set_new(root, "settings",
+                        json_pack("{s:i,s:b}", "numbers", (int)list.n, "quick", list.quick));
+    if (status == HB_OK)
+        status = hb_study_end(&numbers, settings, json_incref(root), gallery.captions);
+    if (status == HB_OK) print_claims(table, json_object_get(root, "claims"), &list);
+    json_decref(root);
     json_decref(gallery.captions);
     free(list.rows);
     return status;

@@ -2,17 +2,17 @@
  *
  *     mnist_plan.c      sizes, settings of the trainings, the cells of the table
  *     mnist_data.c      the images, the classifier, where the kept model is
- *     mnist_judge.c     numbers of a set of generated images;  mnist_loss.c: the held-out loss of a model
+ *     mnist_judge.c     numbers of a set of generated images;  mnist_loss.c: the held-out loss of a
+ *                       model
  *     mnist_train.c     the main model and the methods beside each other
  *     mnist_cells.c     the table over det_tau, n_correct and n_steps
- *     mnist_few.c       few training images: dsm, dsm stopped in time, fp, hb;  mnist_few_results.c: its files, tables
- *                       and figure;  mnist_few_claims.c: what was aimed at, and what came out
+ *     mnist_few.c       few training images: dsm, dsm stopped in time, fp, hb;
+ *                       mnist_few_results.c: its files
  *     mnist_parts.c     finished parts as files, for --resume
  *     mnist_progress.c  one progress for all of it
  *     mnist_summary.c   mnist.csv, mnist.json, the printed table
- *     mnist_claims.c    what the paper says, beside what the numbers show
- *     mnist_tables.c    the tables of the page
- *     mnist_figures.c   curves;  mnist_grids.c: pictures of digits;  mnist_pictures.c: files of them
+ *     mnist_numbers.c   numbers for the formulas of the page
+ *     mnist_grids.c     pictures of digits;  mnist_pictures.c: files of them
  *     mnist_study.c     the study itself */
 #ifndef HB_STUDIES_MNIST_H
 #define HB_STUDIES_MNIST_H
@@ -23,7 +23,7 @@
 #include <heatball/file.h>
 #include <heatball/generate.h>
 #include <heatball/images.h>
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <heatball/train.h>
 
 enum {
@@ -180,7 +180,8 @@ typedef struct hb_mnist {
 hb_status hb_mnist_load(hb_mnist *m);
 /* The classifier, trained or read; nothing without images. */
 hb_status hb_mnist_prepare_classifier(hb_mnist *m);
-/* The path of the kept model; "" when there is none: $HEATBALL_MODELS, models/, or beside the command. */
+/* The path of the kept model; "" when there is none: $HEATBALL_MODELS, models/, or beside the
+ * command. */
 void hb_mnist_find_model(size_t size, char *path);
 /* Some test images, m->size.real of them, to compare with. */
 size_t hb_mnist_real_count(const hb_mnist *m);
@@ -220,6 +221,8 @@ hb_status hb_mnist_few(hb_mnist *m);
 double hb_mnist_few_cost(const hb_mnist *m);
 /* The images that size and seed of it are trained on: their number and the first of m->train. */
 size_t hb_mnist_few_rows(const hb_mnist *m, int size, int seed, size_t *first);
+/* The sizes in the order of their numbers; returns how many are done. */
+int hb_mnist_few_order(const hb_mnist *m, int order[MNIST_FEW_SIZES]);
 /* Is there a number for it? */
 int hb_mnist_few_done(const hb_mnist *m, int size, int seed);
 /* A number over the seeds that are done: mean, least, most; returns how many. */
@@ -240,7 +243,8 @@ uint64_t hb_mnist_sum(size_t bytes, const void *data, uint64_t sum);
 
 /* ---- progress ---- */
 
-/* A context of its own whose progress is reported to the caller's as a share of a total in units. */
+/* A context of its own whose progress is reported to the caller's as a share of a total in
+ * units. */
 hb_status hb_mnist_progress_create(hb_context *caller, hb_mnist_progress **out,
                                    hb_context **context);
 void hb_mnist_progress_total(hb_mnist_progress *progress, double total);
@@ -267,8 +271,11 @@ hb_status hb_mnist_picture_make(hb_mnist *m, hb_mnist_picture *picture);
 hb_status hb_mnist_pictures_write(hb_mnist *m, const char *name, int n,
                                   const hb_mnist_picture *pictures);
 /* Commas and the pixels as bytes, then the end of the line, for a .csv. */
-hb_status hb_mnist_pixels_write(hb_writer *writer, const double *pixels);
-hb_status hb_mnist_pixels_header(hb_writer *writer);
+void hb_mnist_pixels_write(FILE *file, const double *pixels);
+void hb_mnist_pixels_header(FILE *file);
+/* The same for values: their names, and numbers, empty where they are NaN. */
+void hb_mnist_names_write(FILE *file);
+void hb_mnist_numbers_write(FILE *file, int n, const double *numbers);
 void hb_mnist_pictures_release(int n, hb_mnist_picture *pictures); /* pixels and pngs */
 
 /* ---- results ---- */
@@ -277,19 +284,13 @@ hb_status hb_mnist_write_table(hb_context *context, const hb_mnist *m);
 void hb_mnist_print(FILE *table, const hb_mnist *m);
 json_t *hb_mnist_settings_json(const hb_mnist *m);
 json_t *hb_mnist_rows_json(const hb_mnist *m);
-json_t *hb_mnist_claims(const hb_mnist *m);
-/* The tables of the page and what was shortened, into root. */
-void hb_mnist_tables(json_t *root, const hb_mnist *m);
-hb_status hb_mnist_figures(const hb_mnist *m, hb_gallery *gallery);
+/* Numbers for formulas of the page. */
+int hb_mnist_find(const void *of, const char *name, int n, const hb_value *v, hb_value *out);
 hb_status hb_mnist_grids(hb_mnist *m, json_t *captions);
 void hb_mnist_few_print(FILE *table, const hb_mnist *m);
 json_t *hb_mnist_few_json(const hb_mnist *m);
-void hb_mnist_few_tables(json_t *root, const hb_mnist *m);
-void hb_mnist_few_claims(json_t *claims, const hb_mnist *m);
-/* mnist_few.csv, the figure and the picture. */
+/* mnist_few.csv and the picture. */
 hb_status hb_mnist_few_files(hb_mnist *m, hb_gallery *gallery);
-/* The root of the unbiased square, 0 where that is negative. */
-double hb_mnist_root(const double value[MNIST_VALUES]);
 
 extern const hb_study hb_mnist_study;
 

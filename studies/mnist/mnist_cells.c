@@ -1,9 +1,9 @@
 /* The table: digits of the main model for every det_tau, n_correct and n_steps, judged.
  *
  * Image i of a cell is a function of the model, the cell's settings and i. All cells have the same
- * seed: they start from the same noise, so that differences between cells are smaller than the errors
- * of the cells. Classes, where the model has them, are those of training images in a fixed order, so
- * that they come in the shares of the data; without the data each class in turn. */
+ * seed: they start from the same noise, so that differences between cells are smaller than the
+ * errors of the cells. Classes, where the model has them, are those of training images in a fixed
+ * order, so that they come in the shares of the data; without the data each class in turn. */
 #include "mnist.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* What the study works with: MNIST at 16 x 16 from the cache, a classifier of its digits, and the
  * model that is kept in the tree.
  *
- * The study never fetches: without the files it says so and goes on with what needs none. Pixels are 0
- * black .. 1 white, each the mean over its share of the 28 x 28 file (area). The
- * images are in a random order. Test images before size.real are what generated ones are compared with; those behind them are judged as if they had been
- * generated, which says what every measure can reach. */
+ * The study never fetches: without the files it says so and goes on with what needs none. Pixels
+ * are 0 black .. 1 white, each the mean over its share of the 28 x 28 file (area). The images are
+ * in a random order. Test images before size.real are what generated ones are compared with; those
+ * behind them are judged as if they had been generated, which says what every measure can reach. */
 #include "mnist.h"
 
 #include <math.h>
@@ -33,8 +33,9 @@ static hb_status permute(hb_mnist *m, const size_t *order, hb_images *images)
     return HB_OK;
 }
 
-/* A part in a random order of its own, cut to so many images (0: all). The order of the files is not
- * random: the first half of MNIST's test images is by other writers than the second, and easier. */
+/* A part in a random order of its own, cut to so many images (0: all). The order of the files is
+ * not random: the first half of MNIST's test images is by other writers than the second, and
+ * easier. */
 static hb_status load_part(hb_mnist *m, hb_part part, size_t limit, hb_images *out)
 {
     hb_images_settings settings;

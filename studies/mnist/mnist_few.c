@@ -1,17 +1,18 @@
 /* Few training images: does a constraint keep a network from memorising them?
  *
- * 300, 1000, 3000, 10000 and all training images but those of a validation set, without labels; for each of them and
- * each seed, which has images of its own as far as there are any, three trainings with the same network and steps:
+ * 300, 1000, 3000, 10000 and all training images but those of a validation set, without labels; for
+ * each of them and each seed, which has images of its own as far as there are any, three trainings
+ * with the same network and steps:
  *     dsm      and, from the same training, dsm stopped in time
  *     fp, hb   with the weights of their recipes
- * The held-out denoising loss is taken at four tau over test images. "Stopped in time" is generous: the validation
- * images, which no training has, choose one stopping time for each tau; digits are those of the model that was best
- * at tau 0.1. Digits are made by Heun's method and judged as all others are, near copies being those of the images
- * that the network was trained on.
+ * The held-out denoising loss is taken at four tau over test images. "Stopped in time" is generous:
+ * the validation images, which no training has, choose one stopping time for each tau; digits are
+ * those of the model that was best at tau 0.1. Digits are made by Heun's method and judged as all
+ * others are, near copies being those of the images that the network was trained on.
  *
- * A training is a part (mnist_parts.c), 1000 images first, so that a run that is stopped early has the
- * comparison that counts. Must reproduce: after enough steps on 1000 images the loss of dsm at tau 0.1 has risen by half
- * above its least (docs/studies/mnist.md). */
+ * A training is a part (mnist_parts.c), 1000 images first, so that a run that is stopped early has
+ * the comparison that counts. Must reproduce: after enough steps on 1000 images the loss of dsm at
+ * tau 0.1 has risen by half above its least (docs/studies/mnist.md). */
 #include "mnist.h"
 
 #include <math.h>

@@ -1,22 +1,15 @@
-/* What came out with few training images: mnist_few.csv (a row for each method, number of images and seed), rows of
- * mnist.json, the printed table, the table of the page, the figure mnist_few (held-out loss and near copies over the
- * number of images) and the picture mnist_few_digits (digits beside the training images that are nearest to them). */
+/* What came out with few training images: mnist_few.csv (a row for each method, number of images
+ * and seed), rows of mnist.json, the printed table, and the picture mnist_few_digits (digits beside
+ * the training images that are nearest to them). */
 #include "mnist.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PIXELS = MNIST_SIDE * MNIST_SIDE,
-    LOSS_SHOWN = MNIST_LOSS_AT + 1,
-    COLUMNS = 10
-}; /* tau 0.1 */
+enum { PIXELS = MNIST_SIDE * MNIST_SIDE, COLUMNS = 10 };
 
-static const char *const labels[FEW_METHODS] = {"DSM", "DSM, stopped in time", "FP", "HB"};
-
-/* The sizes in the order of their numbers; returns how many are done. */
-static int sizes_in_order(const hb_mnist *m, int order[MNIST_FEW_SIZES])
+int hb_mnist_few_order(const hb_mnist *m, int order[MNIST_FEW_SIZES])
 {
     int n = 0;
     for (int size = 0; size < MNIST_FEW_SIZES; size++) {
@@ -40,25 +33,21 @@ static size_t rows_of(const hb_mnist *m, int size)
 
 /* ---- mnist_few.csv, mnist.json ---- */
 
-static hb_status write_rows(hb_writer *writer, const hb_mnist *m)
+static hb_status write_rows(hb_context *context, FILE *file, const void *user)
 {
-    char buffer[32];
+    const hb_mnist *m = user;
     int order[MNIST_FEW_SIZES];
-    const int sizes = sizes_in_order(m, order);
-    HB_TRY(hb_writer_printf(writer, "training_images,seed,method"));
-    for (int i = 0; i < MNIST_VALUES; i++)
-        HB_TRY(hb_writer_printf(writer, ",%s", hb_mnist_value_name(i, buffer)));
-    HB_TRY(hb_writer_printf(writer, "\n"));
+    const int sizes = hb_mnist_few_order(m, order);
+    (void)context;
+    fputs("training_images,seed,method", file);
+    hb_mnist_names_write(file);
     for (int i = 0; i < sizes * m->size.few_seeds * FEW_METHODS; i++) {
         const int size = order[i / FEW_METHODS / m->size.few_seeds];
         const int seed = i / FEW_METHODS % m->size.few_seeds, method = i % FEW_METHODS;
         if (!hb_mnist_few_done(m, size, seed)) continue;
-        const double *value = m->few[seed][size][method].value;
-        HB_TRY(hb_writer_printf(writer, "%zu,%d,%s", rows_of(m, size), seed, hb_few_names[method]));
-        for (int k = 0; k < MNIST_VALUES; k++)
-            HB_TRY(isnan(value[k]) ? hb_writer_printf(writer, ",")
-                                   : hb_writer_printf(writer, ",%.17g", value[k]));
-        HB_TRY(hb_writer_printf(writer, "\n"));
+        fprintf(file, "%zu,%d,%s", rows_of(m, size), seed, hb_few_names[method]);
+        hb_mnist_numbers_write(file, MNIST_VALUES, m->few[seed][size][method].value);
+        fputc('\n', file);
     }
     return HB_OK;
 }
@@ -67,7 +56,7 @@ json_t *hb_mnist_few_json(const hb_mnist *m)
 {
     json_t *rows = json_array();
     int order[MNIST_FEW_SIZES];
-    const int sizes = sizes_in_order(m, order);
+    const int sizes = hb_mnist_few_order(m, order);
     for (int i = 0; i < sizes * m->size.few_seeds * FEW_METHODS; i++) {
         const int size = order[i / FEW_METHODS / m->size.few_seeds];
         const int seed = i / FEW_METHODS % m->size.few_seeds, method = i % FEW_METHODS;
@@ -111,7 +100,7 @@ void hb_mnist_few_print(FILE *table, const hb_mnist *m)
 {
     int order[MNIST_FEW_SIZES];
     if (!m->few) return;
-    const int sizes = sizes_in_order(m, order);
+    const int sizes = hb_mnist_few_order(m, order);
     hb_study_print(
         table,
         "few images: width %d, %llu steps of 128 images, means over %d seed%s; loss: "
@@ -137,105 +126,10 @@ void hb_mnist_few_print(FILE *table, const hb_mnist *m)
     }
 }
 
-/* ---- the table of the page ---- */
-
-/* "0.2750 (0.2741 to 0.2762)": mean and range over seeds. */
-static json_t *range_text(const hb_mnist *m, int size, int method, int value, int digits,
-                          double factor)
-{
-    double r[3];
-    const int n = hb_mnist_few_mean(m, size, method, value, r);
-    if (n == 1) return hb_study_text("%.*f", digits, factor * r[0]);
-    return hb_study_text("%.*f (%.*f to %.*f)", digits, factor * r[0], digits, factor * r[1],
-                         digits, factor * r[2]);
-}
-
-static json_t *table_row(const hb_mnist *m, int size, int k)
-{
-    json_t *row = json_array();
-    json_array_append_new(row, hb_study_text("%zu", rows_of(m, size)));
-    json_array_append_new(row, json_string(labels[k]));
-    for (int t = 0; t < MNIST_TAUS; t++)
-        json_array_append_new(
-            row, t == 1 ? range_text(m, size, k, MNIST_LOSS_AT + t, 4, 1)
-                        : hb_study_text("%.4f", mean_of(m, size, k, MNIST_LOSS_AT + t)));
-    json_array_append_new(row, range_text(m, size, k, MNIST_NEAR_SHARE, 1, 100));
-    json_array_append_new(row, hb_study_text("%.2f", mean_of(m, size, k, MNIST_NEAREST)));
-    json_array_append_new(row, hb_study_text("%.4f", mean_of(m, size, k, MNIST_MMD2)));
-    json_array_append_new(row, hb_study_text("%.3f", mean_of(m, size, k, MNIST_PRECISION)));
-    json_array_append_new(row, hb_study_text("%.3f", mean_of(m, size, k, MNIST_RECALL)));
-    return row;
-}
-
-void hb_mnist_few_tables(json_t *root, const hb_mnist *m)
-{
-    int order[MNIST_FEW_SIZES];
-    if (!m->few) return;
-    json_t *rows = json_array();
-    const int sizes = sizes_in_order(m, order);
-    for (int i = 0; i < sizes * FEW_METHODS; i++)
-        json_array_append_new(rows, table_row(m, order[i / FEW_METHODS], i % FEW_METHODS));
-    hb_study_table(root, "mnist_few_table", rows,
-                   HB_FILL(m->size.held, m->size.few_width, m->size.few_steps, m->size.few_seeds,
-                           m->size.few_validation, m->size.few_made, m->floor.mmd2,
-                           m->floor.mmd2_upper));
-    if (m->size.quick)
-        hb_study_shortened(root, "mnist_few",
-                           HB_FILL(m->size.few_images[0], m->size.few_images[1], m->size.few_width,
-                                   m->size.few_steps));
-}
-
-/* ---- the figure ---- */
-
-static hb_status draw_method(hb_figure *figure, const hb_mnist *m, int sizes, const int *order,
-                             int k, int value, double factor)
-{
-    hb_points p = {0};
-    for (int i = 0; i < sizes; i++) {
-        double r[3];
-        hb_mnist_few_mean(m, order[i], k, value, r);
-        hb_points_add(&p, (double)rows_of(m, order[i]) * exp(0.03 * (k - 1.5)), /* side by side */
-                      factor * r[0], factor * r[1], factor * r[2]);
-    }
-    HB_TRY(hb_figure_series(figure, k == FEW_STOPPED ? HB_STYLE_DASHED : HB_STYLE_LINE, k, p.n,
-                            NULL, p.x, p.y, NULL, NULL));
-    return hb_points_draw(figure, &p, 0, k, labels[k]);
-}
-
-static hb_status draw_panel(hb_figure *figure, const hb_mnist *m, size_t number, int value,
-                            double factor)
-{
-    int order[MNIST_FEW_SIZES];
-    const int sizes = sizes_in_order(m, order);
-    hb_panel_settings panel = hb_study_panel_of("mnist_few", number);
-    double low = INFINITY, high = -INFINITY;
-    for (int i = 0; i < sizes * FEW_METHODS; i++) {
-        double r[3];
-        hb_mnist_few_mean(m, order[i / FEW_METHODS], i % FEW_METHODS, value, r);
-        low = fmin(low, factor * r[1]);
-        high = fmax(high, factor * r[2]);
-    }
-    if (!(high > low)) high = low + 1; /* all the same */
-    panel.x_min = 0.7 * (double)rows_of(m, order[0]);
-    panel.x_max = 1.4 * (double)rows_of(m, order[sizes - 1]);
-    panel.y_min = fmax(0, low - 0.1 * (high - low));
-    panel.y_max = high + 0.5 * (high - low); /* room for the key */
-    HB_TRY(hb_figure_panel(figure, &panel));
-    for (int k = 0; k < FEW_METHODS; k++)
-        HB_TRY(draw_method(figure, m, sizes, order, k, value, factor));
-    return HB_OK;
-}
-
-static hb_status draw_few(hb_figure *figure, const void *user)
-{
-    HB_TRY(draw_panel(figure, user, 0, LOSS_SHOWN, 1));
-    HB_TRY(draw_panel(figure, user, 1, MNIST_NEAR_SHARE, 100));
-    return draw_panel(figure, user, 2, MNIST_NEAREST, 1);
-}
-
 /* ---- the picture ---- */
 
-/* Odd rows: digits of a method from the first size and seed; below each the nearest of its training images. */
+/* Odd rows: digits of a method from the first size and seed; below each the nearest of its training
+ * images. */
 static hb_status make_picture(hb_mnist *m, int k, hb_mnist_picture *p)
 {
     void *memory;
@@ -246,8 +140,8 @@ static hb_status make_picture(hb_mnist *m, int k, hb_mnist_picture *p)
     p->rows = 2 * MNIST_FEW_SHOWN / COLUMNS;
     p->columns = COLUMNS;
     snprintf(p->name, sizeof p->name, "mnist_few_%s", hb_few_names[k]);
-    snprintf(p->caption, sizeof p->caption, "%s, %zu images: near copies %.1f %%", labels[k], rows,
-             100 * few->value[MNIST_NEAR_SHARE]);
+    snprintf(p->caption, sizeof p->caption, "%s, %zu images: near copies %.1f %%",
+             k == FEW_HB ? "HB" : "DSM", rows, 100 * few->value[MNIST_NEAR_SHARE]);
     HB_TRY(hb_study_allocate(m->context, 3 * MNIST_FEW_SHOWN * PIXELS, sizeof(double), &memory));
     p->pixels = memory;
     double *made = p->pixels + 2 * MNIST_FEW_SHOWN * PIXELS;
@@ -261,33 +155,19 @@ static hb_status make_picture(hb_mnist *m, int k, hb_mnist_picture *p)
     return hb_mnist_picture_make(m, p);
 }
 
-static hb_status write_pixels(hb_writer *writer, const hb_mnist_picture *pictures)
+static hb_status write_pixels(hb_context *context, FILE *file, const void *user)
 {
-    HB_TRY(hb_writer_printf(writer, "method,row,column,source"));
-    HB_TRY(hb_mnist_pixels_header(writer));
+    const hb_mnist_picture *pictures = user;
+    (void)context;
+    fputs("method,row,column,source", file);
+    hb_mnist_pixels_header(file);
     for (int i = 0; i < 2 * 2 * MNIST_FEW_SHOWN; i++) {
         const int k = i / (2 * MNIST_FEW_SHOWN), at = i % (2 * MNIST_FEW_SHOWN);
-        HB_TRY(hb_writer_printf(writer, "%s,%d,%d,%s", hb_few_names[k ? FEW_HB : FEW_DSM],
-                                at / COLUMNS + 1, at % COLUMNS + 1,
-                                at / COLUMNS % 2 ? "nearest" : "generated"));
-        HB_TRY(hb_mnist_pixels_write(writer, pictures[k].pixels + (size_t)at * PIXELS));
+        fprintf(file, "%s,%d,%d,%s", hb_few_names[k ? FEW_HB : FEW_DSM], at / COLUMNS + 1,
+                at % COLUMNS + 1, at / COLUMNS % 2 ? "nearest" : "generated");
+        hb_mnist_pixels_write(file, pictures[k].pixels + (size_t)at * PIXELS);
     }
     return HB_OK;
-}
-
-/* One of the .csv files: a table, or with pictures their pixels. */
-static hb_status write_csv(hb_mnist *m, const char *name, const hb_mnist_picture *pictures)
-{
-    char *path;
-    hb_writer *writer;
-    HB_TRY(hb_study_path(m->context, m->settings->directory, name, &path));
-    hb_status status = hb_writer_create(m->context, path, &writer);
-    free(path);
-    HB_TRY(status);
-    status = pictures ? write_pixels(writer, pictures) : write_rows(writer, m);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
 }
 
 static hb_status make_pictures(hb_mnist *m)
@@ -295,7 +175,9 @@ static hb_status make_pictures(hb_mnist *m)
     hb_mnist_picture pictures[2] = {{.name = ""}};
     hb_status status = make_picture(m, FEW_DSM, &pictures[0]);
     if (status == HB_OK) status = make_picture(m, FEW_HB, &pictures[1]);
-    if (status == HB_OK) status = write_csv(m, "mnist_few_digits.plot.csv", pictures);
+    if (status == HB_OK)
+        status = hb_study_write_text(m->context, m->settings->directory,
+                                     "mnist_few_digits.plot.csv", write_pixels, pictures);
     if (status == HB_OK) status = hb_mnist_pictures_write(m, "mnist_few_digits", 2, pictures);
     hb_mnist_pictures_release(2, pictures);
     return status;
@@ -304,8 +186,7 @@ static hb_status make_pictures(hb_mnist *m)
 hb_status hb_mnist_few_files(hb_mnist *m, hb_gallery *gallery)
 {
     if (!m->few) return HB_OK;
-    HB_TRY(write_csv(m, "mnist_few.csv", NULL));
-    HB_TRY(hb_study_draw(gallery, "mnist_few", 0, 0, draw_few, m));
+    HB_TRY(hb_study_write_text(m->context, m->settings->directory, "mnist_few.csv", write_rows, m));
     HB_TRY(make_pictures(m));
     hb_study_caption(gallery->captions, "mnist_few_digits", NULL);
     return HB_OK;

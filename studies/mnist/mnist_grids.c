@@ -1,7 +1,9 @@
-/* Pictures of digits: a grid for each of the paper's four settings, odd rows real, even rows generated.
+/* Pictures of digits: a grid for each of the paper's four settings, odd rows real, even rows
+ * generated.
  *
- * mnist_grid_DETTAU_CORRECT_STEPS.png are the grids; mnist_grids.svg shows four of them with captions
- * (mnist_pictures.c); mnist_grids.plot.csv has their pixels as bytes. Without the images all rows are generated. */
+ * mnist_grid_DETTAU_CORRECT_STEPS.png are the grids; mnist_grids.svg shows four of them with
+ * captions (mnist_pictures.c); mnist_grids.plot.csv has their pixels as bytes. Without the images
+ * all rows are generated. */
 #include "mnist.h"
 
 #include <math.h>
@@ -72,54 +74,45 @@ static hb_status make_picture(hb_mnist *m, const hb_mnist_cell *cell, hb_mnist_p
 
 /* ---- mnist_grids.plot.csv ---- */
 
-static hb_status write_image(hb_writer *writer, const hb_mnist *m, const hb_mnist_cell *cell,
-                             const hb_mnist_picture *p, int row, int column)
-{
-    HB_TRY(hb_writer_printf(writer, "%g,%d,%d,%d,%d,%s", cell->det_tau, cell->n_correct,
-                            cell->n_steps, row + 1, column + 1,
-                            row_is_real(m, row) ? "real" : "generated"));
-    return hb_mnist_pixels_write(
-        writer, p->pixels + ((size_t)row * (size_t)p->columns + (size_t)column) * PIXELS);
-}
+typedef struct shown_grids {
+    const hb_mnist *m;
+    int n;
+    const hb_mnist_cell *cells[PANELS];
+    hb_mnist_picture pictures[PANELS];
+} shown_grids;
 
-static hb_status write_pixels(hb_writer *writer, const hb_mnist *m, int n,
-                              const hb_mnist_cell *const *cells, const hb_mnist_picture *pictures)
+static hb_status write_pixels(hb_context *context, FILE *file, const void *user)
 {
-    HB_TRY(hb_writer_printf(writer, "det_tau,n_correct,n_steps,row,column,source"));
-    HB_TRY(hb_mnist_pixels_header(writer));
-    for (int k = 0; k < n; k++)
-        for (int row = 0; row < m->size.rows; row++)
-            for (int column = 0; column < m->size.columns; column++)
-                HB_TRY(write_image(writer, m, cells[k], &pictures[k], row, column));
+    const shown_grids *g = user;
+    const int rows = g->m->size.rows, columns = g->m->size.columns;
+    (void)context;
+    fputs("det_tau,n_correct,n_steps,row,column,source", file);
+    hb_mnist_pixels_header(file);
+    for (int i = 0; i < g->n * rows * columns; i++) {
+        const int k = i / columns / rows, at = i % (columns * rows), row = at / columns;
+        const hb_mnist_cell *cell = g->cells[k];
+        fprintf(file, "%g,%d,%d,%d,%d,%s", cell->det_tau, cell->n_correct, cell->n_steps, row + 1,
+                at % columns + 1, row_is_real(g->m, row) ? "real" : "generated");
+        hb_mnist_pixels_write(file, g->pictures[k].pixels + (size_t)at * PIXELS);
+    }
     return HB_OK;
-}
-
-static hb_status write_csv(hb_mnist *m, int n, const hb_mnist_cell *const *cells,
-                           const hb_mnist_picture *pictures)
-{
-    char *path;
-    hb_writer *writer;
-    HB_TRY(hb_study_path(m->context, m->settings->directory, "mnist_grids.plot.csv", &path));
-    hb_status status = hb_writer_create(m->context, path, &writer);
-    free(path);
-    HB_TRY(status);
-    status = write_pixels(writer, m, n, cells, pictures);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
 }
 
 hb_status hb_mnist_grids(hb_mnist *m, json_t *captions)
 {
-    hb_mnist_picture pictures[PANELS] = {{.name = ""}};
-    const hb_mnist_cell *cells[PANELS];
+    shown_grids g = {.m = m};
     hb_status status = HB_OK;
     if (!m->model) return HB_OK;
-    const int n = choose_cells(m, cells);
-    for (int k = 0; k < n && status == HB_OK; k++) status = make_picture(m, cells[k], &pictures[k]);
-    if (status == HB_OK) status = write_csv(m, n, cells, pictures);
-    if (status == HB_OK) status = hb_mnist_pictures_write(m, "mnist_grids", n, pictures);
-    if (status == HB_OK) hb_study_caption(captions, "mnist_grids", HB_FILL(m->present));
-    hb_mnist_pictures_release(n, pictures);
+    const double present = m->present;
+    g.n = choose_cells(m, g.cells);
+    for (int k = 0; k < g.n && status == HB_OK; k++)
+        status = make_picture(m, g.cells[k], &g.pictures[k]);
+    if (status == HB_OK)
+        status = hb_study_write_text(m->context, m->settings->directory, "mnist_grids.plot.csv",
+                                     write_pixels, &g);
+    if (status == HB_OK) status = hb_mnist_pictures_write(m, "mnist_grids", g.n, g.pictures);
+    if (status == HB_OK)
+        hb_study_caption(captions, "mnist_grids", &(hb_fill){.numbers = &present, .n = 1});
+    hb_mnist_pictures_release(g.n, g.pictures);
     return status;
 }

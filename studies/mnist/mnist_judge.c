@@ -2,11 +2,13 @@
  *
  * Pixels are cut to [0, 1] first, as a picture file would. Then
  *     MMD               against test images 0 .. real-1, kernel of hb_judge_mmd (five bandwidths)
- *     artifacts         share of images with a speck of a strength that 1 % of the test images reach
+ *     artifacts         share of images with a speck of a strength that 1 % of the test images
+ *                       reach
  *     classifier        share with a probability above 0.9, share of each class
  *     precision, recall with the third neighbours, against as many test images
  *     nearest           training images, distances beside those of test images
- * Real images get the same numbers: test images behind the first `real`, as if they had been generated. */
+ * Real images get the same numbers: test images behind the first `real`, as if they had been
+ * generated. */
 #include "mnist.h"
 
 #include <math.h>
@@ -88,11 +90,6 @@ hb_status hb_mnist_judge(hb_mnist *m, size_t n, double *x, const int *labels,
                          double value[MNIST_VALUES])
 {
     return hb_mnist_judge_against(m, n, x, labels, m->train.count, m->train.pixels, value);
-}
-
-double hb_mnist_root(const double value[MNIST_VALUES])
-{
-    return sqrt(fmax(0, value[MNIST_MMD2]));
 }
 
 /* ---- real images ---- */

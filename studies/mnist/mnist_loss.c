@@ -1,8 +1,9 @@
-/* The held-out denoising loss of a model, E |sqrt(b) s + e|^2/dim over images that it has not seen: its minimiser is
- * the exact score, so that less is better without any doubt. Over test images and tau, log-uniform and stratified, for
- * all tau and by bands; or over given images at given tau.
+/* The held-out denoising loss of a model, E |sqrt(b) s + e|^2/dim over images that it has not seen:
+ * its minimiser is the exact score, so that less is better without any doubt. Over test images and
+ * tau, log-uniform and stratified, for all tau and by bands; or over given images at given tau.
  *
- * Must reproduce: the score of pure noise, s = -z, has the loss 0 as tau grows (a digit is gone at tau 5). */
+ * Must reproduce: the score of pure noise, s = -z, has the loss 0 as tau grows (a digit is gone at
+ * tau 5). */
 #include "mnist.h"
 
 #include <heatball/random.h>

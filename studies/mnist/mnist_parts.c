@@ -1,7 +1,8 @@
-/* Finished parts of the study, each a file parts/NAME.json with a fingerprint: every setting that its
- * numbers depend on, in one line. --resume takes a part over only when the fingerprint is that of the
- * part it would do. Files are written whole or not at all, so a study that was killed at any moment
- * loses the part that was under way and no more; a training goes on from its own checkpoint. */
+/* Finished parts of the study, each a file parts/NAME.json with a fingerprint: every setting that
+ * its numbers depend on, in one line. --resume takes a part over only when the fingerprint is that
+ * of the part it would do. Files are written whole or not at all, so a study that was killed at any
+ * moment loses the part that was under way and no more; a training goes on from its own
+ * checkpoint. */
 #include "mnist.h"
 
 #include <math.h>

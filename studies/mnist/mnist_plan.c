@@ -1,15 +1,18 @@
 /* What is done: the main model, six trainings beside each other, 36 cells.
  *
  * The main model: denoising score matching, score head, four residual layers of width 1024, 50
- * epochs, 3.7 million weights of 16 bits (7.7 MB), tau from 0.02 with more rows around 0.3. The paper says "at most
- * 50 epochs" and no more. All have tau up to 5: generation starts every class at the Gaussian of all
- * images, which at tau 3 is still wrong by 0.05 times the mean of the class (docs/generation.md).
+ * epochs, 3.7 million weights of 16 bits (7.7 MB), tau from 0.02 with more rows around 0.3. The
+ * paper says "at most 50 epochs" and no more. All have tau up to 5: generation starts every class
+ * at the Gaussian of all images, which at tau 3 is still wrong by 0.05 times the mean of the class
+ * (docs/generation.md).
  *
- * The methods are compared at a smaller size. Equal time means a constant number of steps, so that every
- * byte of the results can be repeated: `cost` is the processor time of a step in steps of dsm, measured
- * once at this width on one thread, and the rows `-time` have as many steps as hb's time allows.
+ * The methods are compared at a smaller size. Equal time means a constant number of steps, so that
+ * every byte of the results can be repeated: `cost` is the processor time of a step in steps of
+ * dsm, measured once at this width on one thread, and the rows `-time` have as many steps as hb's
+ * time allows.
  *
- * The table is the paper's grid of settings. Its four printed rows get more images than the rest. */
+ * The table is the paper's grid of settings. Its four printed rows get more images than the
+ * rest. */
 #include "mnist.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
  *
  *     reported = units of finished parts + units of this part * (done/total of the call under way)
  * and never goes back. Of the calls of a part only the long one counts: the random numbers that a
- * training starts with would end its share at once. A request to stop reaches the work as the return
- * of any report. */
+ * training starts with would end its share at once. A request to stop reaches the work as the
+ * return of any report. */
 #include "mnist.h"
 
 #include <math.h>

@@ -1,10 +1,11 @@
 /* The paper's study in 256 dimensions: digits of 16 x 16 pixels from a score network.
  *
- *     images -> classifier -> main model -> numbers of real images -> methods -> table -> few images -> figures
- * Everything that takes time is a part with a file of its own (mnist_parts.c). Without the images there is
- * generation from the kept model, models/mnist16.safetensors, and the count of artifacts; everything
- * else is left out with a sentence. --quick uses the kept model too, and trains a small one when there
- * is none. With --part few there are few images alone, and what they are judged by.
+ *     images -> classifier -> main model -> numbers of real images -> methods -> table -> few
+ *     images -> figures
+ * Everything that takes time is a part with a file of its own (mnist_parts.c). Without the images
+ * there is generation from the kept model, models/mnist16.safetensors, and the count of artifacts;
+ * everything else is left out with a sentence. --quick uses the kept model too, and trains a small
+ * one when there is none. With --part few there are few images alone, and what they are judged by.
  *
  * Must reproduce (the paper): MMD 0.0088 at det_tau 0.15, n_correct 1, n_steps 500. */
 #include "mnist.h"
@@ -54,32 +55,33 @@ static hb_status do_parts(hb_mnist *m)
     return hb_mnist_few(m);
 }
 
-static hb_status write_json(hb_context *context, const hb_mnist *m, json_t *captions)
+static hb_status write_json(const hb_numbers *numbers, const hb_mnist *m, json_t *captions)
 {
     json_t *root = hb_study_begin(&hb_mnist_study, m->settings);
     json_object_set_new(root, "settings", hb_mnist_settings_json(m));
     if (!m->settings->part) json_object_update_new(root, hb_mnist_rows_json(m));
-    json_t *claims = m->settings->part ? json_array() : hb_mnist_claims(m);
-    hb_mnist_few_claims(claims, m);
-    json_object_set_new(root, "claims", claims);
+    json_object_set_new(root, "claims", json_array());
     if (m->few) json_object_set_new(root, "few", hb_mnist_few_json(m));
-    if (!m->settings->part) hb_mnist_tables(root, m);
-    hb_mnist_few_tables(root, m);
+    const hb_status status = hb_study_results(numbers, root, m->size.quick);
     json_object_set(root, "figures", captions);
-    return hb_study_write_json(context, m->settings->directory, "mnist.json", root);
+    if (status == HB_OK)
+        return hb_study_write_json(numbers->context, m->settings->directory, "mnist.json", root);
+    json_decref(root);
+    return status;
 }
 
 static hb_status write_results(hb_context *context, hb_mnist *m, FILE *table)
 {
     hb_gallery gallery = {context, m->settings->directory, table, json_array(), 0};
+    const hb_numbers numbers = {context, "mnist", m, hb_mnist_find};
     hb_status status = HB_OK;
     if (!m->settings->part) hb_mnist_print(table, m);
     hb_mnist_few_print(table, m);
     if (!m->settings->part) status = hb_mnist_write_table(context, m);
     if (status == HB_OK) status = hb_mnist_grids(m, gallery.captions);
-    if (status == HB_OK) status = hb_mnist_figures(m, &gallery);
+    if (status == HB_OK) status = hb_study_figures(&numbers, &gallery);
     if (status == HB_OK) status = hb_mnist_few_files(m, &gallery);
-    if (status == HB_OK) status = write_json(context, m, gallery.captions);
+    if (status == HB_OK) status = write_json(&numbers, m, gallery.captions);
     json_decref(gallery.captions);
     return status;
 }

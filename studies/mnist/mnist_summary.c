@@ -1,5 +1,5 @@
-/* The results as a table in text, mnist.csv (a row for each set of images) and the rows of mnist.json.
- * Numbers that were not measured are left empty, or out. */
+/* The results as a table in text, mnist.csv (a row for each set of images) and the rows of
+ * mnist.json. Numbers that were not measured are left empty, or out. */
 #include "mnist.h"
 
 #include <heatball/file.h>
@@ -17,62 +17,61 @@ typedef struct csv_row {
     const double *value;
 } csv_row;
 
-static hb_status write_number(hb_writer *writer, double value)
+static void write_row(FILE *file, const csv_row *row)
 {
-    return isnan(value) ? hb_writer_printf(writer, ",") : hb_writer_printf(writer, ",%.17g", value);
-}
-
-static hb_status write_row(hb_writer *writer, const csv_row *row)
-{
-    HB_TRY(hb_writer_printf(writer, "%s,%s", row->kind, row->name));
+    fprintf(file, "%s,%s", row->kind, row->name);
     if (row->cell)
-        HB_TRY(hb_writer_printf(writer, ",%g,%d,%d", row->cell->det_tau, row->cell->n_correct,
-                                row->cell->n_steps));
+        fprintf(file, ",%g,%d,%d", row->cell->det_tau, row->cell->n_correct, row->cell->n_steps);
     else
-        HB_TRY(hb_writer_printf(writer, ",,,"));
-    HB_TRY(hb_writer_printf(writer, ",%zu", row->images));
-    HB_TRY(write_number(writer, row->cell ? row->cell->paper : NAN));
-    for (int i = 0; i < MNIST_VALUES; i++) HB_TRY(write_number(writer, row->value[i]));
-    return hb_writer_printf(writer, "\n");
+        fputs(",,,", file);
+    fprintf(file, ",%zu", row->images);
+    hb_mnist_numbers_write(file, 1, row->cell ? &row->cell->paper : &(double){NAN});
+    hb_mnist_numbers_write(file, MNIST_VALUES, row->value);
+    fputc('\n', file);
 }
 
-static hb_status write_rows(hb_writer *writer, const hb_mnist *m)
+static hb_status write_rows(hb_context *context, FILE *file, const void *user)
 {
-    char buffer[32];
-    HB_TRY(hb_writer_printf(writer, "kind,name,det_tau,n_correct,n_steps,images,paper_mmd"));
-    for (int i = 0; i < MNIST_VALUES; i++)
-        HB_TRY(hb_writer_printf(writer, ",%s", hb_mnist_value_name(i, buffer)));
-    HB_TRY(hb_writer_printf(writer, "\n"));
+    const hb_mnist *m = user;
+    (void)context;
+    fputs("kind,name,det_tau,n_correct,n_steps,images,paper_mmd", file);
+    hb_mnist_names_write(file);
     if (m->present) {
         const size_t rest = m->test.count - hb_mnist_real_count(m);
-        const csv_row real = {"real", "test", NULL,
-                              rest < m->size.paper_images ? rest : m->size.paper_images, m->real};
-        HB_TRY(write_row(writer, &real));
+        write_row(file,
+                  &(csv_row){"real", "test", NULL,
+                             rest < m->size.paper_images ? rest : m->size.paper_images, m->real});
     }
-    for (int i = 0; m->present && i < MNIST_METHODS; i++) {
-        const csv_row row = {"method", hb_mnist_recipes[i].name, NULL, m->size.compare_images,
-                             m->method[i]};
-        HB_TRY(write_row(writer, &row));
-    }
+    for (int i = 0; m->present && i < MNIST_METHODS; i++)
+        write_row(file, &(csv_row){"method", hb_mnist_recipes[i].name, NULL, m->size.compare_images,
+                                   m->method[i]});
     for (int i = 0; m->model && i < MNIST_CELLS; i++) {
         const hb_mnist_cell *cell = &m->cells[i];
-        const csv_row row = {"cell", "", cell, cell->images, cell->value};
-        if (cell->images > 0) HB_TRY(write_row(writer, &row));
+        if (cell->images > 0)
+            write_row(file, &(csv_row){"cell", "", cell, cell->images, cell->value});
     }
     return HB_OK;
 }
 
+void hb_mnist_names_write(FILE *file)
+{
+    char buffer[32];
+    for (int i = 0; i < MNIST_VALUES; i++) fprintf(file, ",%s", hb_mnist_value_name(i, buffer));
+    fputc('\n', file);
+}
+
+void hb_mnist_numbers_write(FILE *file, int n, const double *numbers)
+{
+    for (int i = 0; i < n; i++)
+        if (isnan(numbers[i]))
+            fputc(',', file);
+        else
+            fprintf(file, ",%.17g", numbers[i]);
+}
+
 hb_status hb_mnist_write_table(hb_context *context, const hb_mnist *m)
 {
-    char *path;
-    hb_writer *writer;
-    HB_TRY(hb_study_path(context, m->settings->directory, "mnist.csv", &path));
-    hb_status status = hb_writer_create(context, path, &writer);
-    free(path);
-    if (status == HB_OK) status = write_rows(writer, m);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
+    return hb_study_write_text(context, m->settings->directory, "mnist.csv", write_rows, m);
 }
 
 /* ---- mnist.json ---- */

@@ -1,9 +1,9 @@
 /* The trainings: the main model, and dsm, fp and hb beside each other.
  *
- * A finished model lies in parts/NAME.safetensors, its mark in parts/NAME-model.json; one that is under
- * way in a checkpoint, renewed after every epoch, whose name has a sum of the settings in it, so that
- * --resume never meets one of another run. The weights are the same bytes for every number of threads,
- * and in one run or resumed. */
+ * A finished model lies in parts/NAME.safetensors, its mark in parts/NAME-model.json; one that is
+ * under way in a checkpoint, renewed after every epoch, whose name has a sum of the settings in it,
+ * so that --resume never meets one of another run. The weights are the same bytes for every number
+ * of threads, and in one run or resumed. */
 #include "mnist.h"
 
 #include <math.h>

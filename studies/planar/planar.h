@@ -6,17 +6,15 @@
  *     planar_floor.c    the error that comes from the number of rows alone
  *     planar_files.c    the files of the runs: settings, curves, models
  *     planar_summary.c  the rows of planar.json; the printed table
- *     planar_claims.c   what the paper says, beside what the numbers show
- *     planar_open.c     what it leaves open, what truncation does; more claims
- *     planar_tables.c   the tables of the page
- *     planar_figures.c  curves and ratios;  planar_fields.c: score fields, Helmholtz split, samples
+ *     planar_numbers.c  numbers for the formulas of the page; what truncation does
+ *     planar_fields.c   figures of score fields, Helmholtz split, samples
  *     planar_study.c    the study itself, a comparison (compare/compare.h) */
 #ifndef HB_STUDIES_PLANAR_H
 #define HB_STUDIES_PLANAR_H
 
 #include "compare/compare.h"
 
-#include <heatball/judge.h>
+#include <heatball/metrics.h>
 #include <heatball/model.h>
 
 enum {
@@ -168,15 +166,10 @@ int hb_planar_paper_place(int method);
 void hb_planar_print(FILE *table, const hb_comparison *result);
 json_t *hb_planar_settings_json(const hb_comparison *result);
 json_t *hb_planar_rows_json(const hb_comparison *result);
-json_t *hb_planar_claims(const hb_comparison *result);
-void hb_planar_open_claims(json_t *claims, const hb_comparison *result);
-/* The tables of the page, into root; the first two are of planar_open.c. */
-void hb_planar_table_parameters(json_t *root, const hb_comparison *result);
-void hb_planar_table_open(json_t *root, const hb_comparison *result);
-void hb_planar_tables(json_t *root, const hb_comparison *result);
-
+/* Numbers for formulas of the page, beside those of hb_compare_find. */
+int hb_planar_find(const hb_comparison *result, const char *name, int n, const hb_value *v,
+                   hb_value *out);
 /* Figures that a run of these sets has; captions in the same order. */
-hb_status hb_planar_figures(hb_gallery *gallery, const hb_comparison *result);
 hb_status hb_planar_field_figures(hb_gallery *gallery, const hb_comparison *result);
 
 extern const hb_study hb_planar_study;

@@ -1,8 +1,8 @@
 /* Figures of fields and samples, from the models of the first seed.
  *
  * Score fields at tau = 0.3 as streamlines over the contours of the density; the Helmholtz split at
- * tau = 0.5 of a field that need not be a gradient, by FFT on [-3, 3]^2, with the data carried to that
- * tau; samples, alone and over the contours of the data's density with the modes found. */
+ * tau = 0.5 of a field that need not be a gradient, by FFT on [-3, 3]^2, with the data carried to
+ * that tau; samples, alone and over the contours of the data's density with the modes found. */
 #include "planar.h"
 
 #include <math.h>
@@ -195,57 +195,43 @@ static hb_status fill_samples(painter *p, int method, double *x)
     return status;
 }
 
-static hb_status count_modes(painter *p, const double *x, int *found, size_t *outliers)
+/* Samples of n methods, alone or over the contours of the data's density. */
+static hb_status paint_dots(painter *p, int n, const int *methods, const int *colors, int contours)
 {
-    return hb_judge_modes(p->context, p->truth, DOTS, x, NULL, outliers, found);
+    double x[2 * DOTS];
+    for (int i = 0; i < n; i++) {
+        char title[96], outliers_text[32] = "";
+        int found;
+        size_t outliers;
+        const int exact = methods[i] == EXACT;
+        HB_TRY(fill_samples(p, methods[i], x));
+        HB_TRY(hb_judge_modes(p->context, p->truth, DOTS, x, NULL, &outliers, &found));
+        if (contours && !exact)
+            snprintf(outliers_text, sizeof outliers_text, ", %zu outliers", outliers);
+        snprintf(title, sizeof title, "%s: %d of %d modes%s",
+                 exact ? hb_planar_sets[p->set].name : short_name(methods[i]), found,
+                 hb_mixture_modes(p->truth, NULL), outliers_text);
+        HB_TRY(start_square(p, title, SAMPLE_BOX));
+        if (contours) {
+            fill_lattice(SAMPLE_BOX, p->x);
+            HB_TRY(hb_mixture_score(p->context, p->truth, HB_PROCESS_OU, (size_t)NODES * NODES,
+                                    p->x, 0, p->density, NULL));
+            HB_TRY(add_contours(p, SAMPLE_BOX, 5));
+        }
+        HB_TRY(add_dots(p, x, colors[i]));
+    }
+    return HB_OK;
 }
 
 static hb_status paint_samples(painter *p)
 {
     static const int methods[] = {EXACT, PLANAR_DSM, PLANAR_DSM_TARGETS, PLANAR_HB};
-    static const int colors[] = {6, 1, 2, 0};
-    double x[2 * DOTS];
-    for (int i = 0; i < 4; i++) {
-        char title[96];
-        int found;
-        size_t outliers;
-        HB_TRY(fill_samples(p, methods[i], x));
-        HB_TRY(count_modes(p, x, &found, &outliers));
-        snprintf(title, sizeof title, "%s: %d of %d modes",
-                 methods[i] == EXACT ? hb_planar_sets[p->set].name : short_name(methods[i]), found,
-                 hb_mixture_modes(p->truth, NULL));
-        HB_TRY(start_square(p, title, SAMPLE_BOX));
-        HB_TRY(add_dots(p, x, colors[i]));
-    }
-    return HB_OK;
+    return paint_dots(p, 4, methods, (const int[]){6, 1, 2, 0}, 0);
 }
 
 static hb_status paint_modes(painter *p)
 {
-    static const int colors[N_COMPARED] = {6, 1, 2, 5, 0};
-    double x[2 * DOTS];
-    for (int i = 0; i < N_COMPARED; i++) {
-        const int method = COMPARED[i];
-        char title[96];
-        int found;
-        size_t outliers;
-        HB_TRY(fill_samples(p, method, x));
-        HB_TRY(count_modes(p, x, &found, &outliers));
-        const int modes = hb_mixture_modes(p->truth, NULL);
-        if (method == EXACT)
-            snprintf(title, sizeof title, "%s: %d of %d modes", hb_planar_sets[p->set].name, found,
-                     modes);
-        else
-            snprintf(title, sizeof title, "%s: %d of %d modes, %zu outliers", short_name(method),
-                     found, modes, outliers);
-        fill_lattice(SAMPLE_BOX, p->x);
-        HB_TRY(hb_mixture_score(p->context, p->truth, HB_PROCESS_OU, (size_t)NODES * NODES, p->x, 0,
-                                p->density, NULL));
-        HB_TRY(start_square(p, title, SAMPLE_BOX));
-        HB_TRY(add_contours(p, SAMPLE_BOX, 5));
-        HB_TRY(add_dots(p, x, colors[i]));
-    }
-    return HB_OK;
+    return paint_dots(p, N_COMPARED, COMPARED, (const int[]){6, 1, 2, 5, 0}, 1);
 }
 
 /* ---- all of them ---- */

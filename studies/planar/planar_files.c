@@ -1,4 +1,5 @@
-/* The files of the runs: what settings their numbers depend on, the curves, and whether the model is there.
+/* The files of the runs: what settings their numbers depend on, the curves, and whether the model
+ * is there.
  *
  * planar.csv has one row per number: set, method, seed, step, quantity, value. */
 #include "planar.h"

@@ -2,8 +2,8 @@
  *
  * Denoising score matching on n rows x_j has its minimum at the score of
  *     u_n(x, tau) = mean_j N(x; a x_j, b),   a = e^-tau, b = 1 - e^-2tau,
- * not at that of the density the rows were drawn from. The constraint cannot tell the two apart: ln u_n
- * satisfies it too. The error of that score falls as 1/n. */
+ * not at that of the density the rows were drawn from. The constraint cannot tell the two apart: ln
+ * u_n satisfies it too. The error of that score falls as 1/n. */
 #include "planar.h"
 
 #include <math.h>

@@ -1,21 +1,22 @@
 /* What is run: eight sets, ten methods, seeds.
  *
- * The paper's protocol: 600 epochs, batch 256 (192 for sparse_dense_gmm), width 256. It does not give
- * the number of rows, the depth or the noise process: here 8000 rows, 3 hidden layers, OU. An epoch
- * is 2000 rows, so that a run has 4800 steps (6600 with batches of 192). With 2000 rows of data the
- * errors of fp and hb are those of the data's own exact score, and nothing can be told of the methods
- * (docs/studies/planar.md).
+ * The paper's protocol: 600 epochs, batch 256 (192 for sparse_dense_gmm), width 256. It does not
+ * give the number of rows, the depth or the noise process: here 8000 rows, 3 hidden layers, OU. An
+ * epoch is 2000 rows, so that a run has 4800 steps (6600 with batches of 192). With 2000 rows of
+ * data the errors of fp and hb are those of the data's own exact score, and nothing can be told of
+ * the methods (docs/studies/planar.md).
  *
  * Equal time means a constant number of steps, so that every byte of the results can be repeated. A
- * step takes, in steps of dsm (4.9 ms at width 256, one thread, AVX-512): 1.17 with averaged targets,
- * fp 1.53, fp with targets 1.74, hb with its targets 1.75. So in the time of hb's 4800 steps dsm with the
- * same targets takes 7180 and fp 4820. How it was measured: docs/studies/planar.md, "Equal time". */
+ * step takes, in steps of dsm (4.9 ms at width 256, one thread, AVX-512): 1.17 with averaged
+ * targets, fp 1.53, fp with targets 1.74, hb with its targets 1.75. So in the time of hb's 4800
+ * steps dsm with the same targets takes 7180 and fp 4820. How it was measured:
+ * docs/studies/planar.md, "Equal time". */
 #include "planar.h"
 
 #include <math.h>
 
-/* The paper's tables "Score MSE at tau = 0.3" and "Per-dataset heat-ball parameters"; the MMD of sets
- * outside the first is from its figures. Without an entry: 1/(4 pi) = 0.0796. */
+/* The paper's tables "Score MSE at tau = 0.3" and "Per-dataset heat-ball parameters"; the MMD of
+ * sets outside the first is from its figures. Without an entry: 1/(4 pi) = 0.0796. */
 const hb_planar_set hb_planar_sets[PLANAR_SETS] = {
     {"asymmetric_gmm", 256, 1, 0.0796, {0.2418, 0.2606, 0.2448}, {1.2, 7.8}, {1.3, 10.4}, 0.1126},
     {"sparse_dense_gmm",
@@ -37,9 +38,9 @@ const int hb_planar_paper_methods[PLANAR_PAPER_METHODS] = {PLANAR_DSM, PLANAR_FP
 
 /* hb has averaged targets, dsm and fp as published have not. So that nobody takes what the targets
  * give for what the constraint gives, both are run with hb's targets too. dsm-targets is hb with
- * weight 0: a constraint of weight 0 adds nothing, so its weights are the same, bit for bit. At equal
- * time, too, all have these targets. The last two have heads whose field need not be a gradient; the
- * helmholtz head costs much, so it gets a quarter of the epochs. */
+ * weight 0: a constraint of weight 0 adds nothing, so its weights are the same, bit for bit. At
+ * equal time, too, all have these targets. The last two have heads whose field need not be a
+ * gradient; the helmholtz head costs much, so it gets a quarter of the epochs. */
 const hb_recipe hb_planar_recipes[PLANAR_METHODS] = {
     {"dsm", "DSM", 1, HB_LOSS_DSM, HB_HEAD_ENERGY, -1, -1, 0, 1.0, 1},
     {"dsm-targets", "DSM, same targets", 2, HB_LOSS_DSM, HB_HEAD_ENERGY, 2048, -1, 0, 1.17, 1},

@@ -1,10 +1,11 @@
 /* How well a model solves the Fokker-Planck equation of the noise process, by heat balls.
  *
- * v = ln u of the energy head, F = -x. At draws x0 of u(.,tau0), the same for all methods of a set and
- * seed, with the ball of radius r, r^2 = pi tau0/2 (it reaches back by tau0/8),
+ * v = ln u of the energy head, F = -x. At draws x0 of u(.,tau0), the same for all methods of a set
+ * and seed, with the ball of radius r, r^2 = pi tau0/2 (it reaches back by tau0/8),
  *     R_r = v - E_kappa[v] - (C1 r^2/4) E_source[h_v],   h_v = |grad v|^2 - F.grad v - div F,
- * by cubature (hb_mean_residual). The scaled residual 4 R_r/(C1 r^2) is the mean over the ball of the
- * pointwise residual. The exact v has 0, by this cubature at most 0.0025 (tau >= 0.1; four sets tried). */
+ * by cubature (hb_mean_residual). The scaled residual 4 R_r/(C1 r^2) is the mean over the ball of
+ * the pointwise residual. The exact v has 0, by this cubature at most 0.0025 (tau >= 0.1; four sets
+ * tried). */
 #include "planar.h"
 
 #include <heatball/estimate.h>

@@ -1,13 +1,14 @@
 /* One run: a set, a method, a seed.
  *
- * Draws 0 .. rows-1 of the set with the run's seed are the data; all that judges the model comes from
- * draws further on, or from the judge's own. During the training the errors at PLANAR_MOMENTS steps,
- * spaced evenly in the logarithm, are taken with the averaged weights of the moment. They are computed
- * here and not by hb_judge_score, whose lattice of 25921 points would cost more than the training.
+ * Draws 0 .. rows-1 of the set with the run's seed are the data; all that judges the model comes
+ * from draws further on, or from the judge's own. During the training the errors at PLANAR_MOMENTS
+ * steps, spaced evenly in the logarithm, are taken with the averaged weights of the moment. They
+ * are computed here and not by hb_judge_score, whose lattice of 25921 points would cost more than
+ * the training.
  *
- * Samples: Heun's method on the probability-flow ODE, then a step of it to tau = 0. Their MMD is the
- * mean against HELD samples of held-out data of the same size; the floor is that of the held-out
- * samples against each other. */
+ * Samples: Heun's method on the probability-flow ODE, then a step of it to tau = 0. Their MMD is
+ * the mean against HELD samples of held-out data of the same size; the floor is that of the
+ * held-out samples against each other. */
 #include "planar.h"
 
 #include <heatball/generate.h>

@@ -1,4 +1,5 @@
-/* The rows of planar.json and the printed table, from means over seeds with their standard errors. */
+/* The rows of planar.json and the printed table, from means over seeds with their standard
+ * errors. */
 #include "planar.h"
 
 #include <math.h>

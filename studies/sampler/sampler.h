@@ -2,10 +2,7 @@
  *
  *     sampler_laws.c     exact moments, densities and distribution functions
  *     sampler_draws.c    the draws of one dimension, reduced to run statistics and two samples
- *     sampler_claims.c   what the paper says, beside what the rows show
- *     sampler_tables.c   the tables of the page
- *     sampler_figures.c  the three figures
- *     sampler_study.c    the study itself: rows, table, files */
+ *     sampler_study.c    the study itself: rows, numbers for the page, table, files */
 #ifndef HB_STUDIES_SAMPLER_H
 #define HB_STUDIES_SAMPLER_H
 
@@ -94,18 +91,6 @@ typedef struct hb_sampler_row {
 
 /* Draws and measures one dimension. */
 hb_status hb_sampler_measure(hb_context *context, int dim, uint64_t seed, hb_sampler_row *row);
-
-/* Slope of ln(distance) against ln(d), least squares, over the dimensions whose distance is at least
- * `floor`; exact: of the exact law's distance, without noise. */
-double hb_sampler_rate(const hb_sampler_row *rows, int law, double floor, int exact);
-
-/* Mean of the Kolmogorov distance of n draws to their own law, times sqrt(n): sqrt(pi/2) ln 2. */
-#define SAMPLER_KS_MEAN 0.8687311606361592
-
-json_t *hb_sampler_claims(const hb_sampler_row *rows);
-/* Adds the tables of the page to the root of sampler.json. */
-void hb_sampler_tables(json_t *root, const hb_sampler_row *rows);
-hb_status hb_sampler_figures(hb_gallery *gallery, const hb_sampler_row *rows);
 
 extern const hb_study hb_sampler_study;
 

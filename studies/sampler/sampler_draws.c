@@ -1,10 +1,9 @@
 /* The draws of one dimension: M runs of N from kappa, and M runs of N from the uniform proposal.
  *
- * Direct: draws 0 .. MN-1 of hb_ball_sample (run k is draws kN .. kN+N-1), the same as
- * `heatball sample --measure kappa --dim D --seed S -n 160000`.
- * Uniform on the cylinder {|z| <= R_max} x (0, 1/(4 pi)): the first d coordinates of a uniform point
- * of the sphere in d+2 dimensions are uniform in the ball (Archimedes), so z = R_max g[1..d]/|g| with
- * d+2 normals, and sigma = U/(4 pi).
+ * Direct: draws 0 .. MN-1 of hb_ball_sample (run k is draws kN .. kN+N-1), the same as `heatball
+ * sample --measure kappa --dim D --seed S -n 160000`. Uniform on the cylinder {|z| <= R_max} x (0,
+ * 1/(4 pi)): the first d coordinates of a uniform point of the sphere in d+2 dimensions are uniform
+ * in the ball (Archimedes), so z = R_max g[1..d]/|g| with d+2 normals, and sigma = U/(4 pi).
  *
  * Only |z|^2 and sigma enter the statistics; coordinates are held CHUNK doubles at a time. */
 #include "sampler.h"

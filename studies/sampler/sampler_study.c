@@ -2,10 +2,11 @@
  * sampler"), with every measured number beside its exact value.
  *
  * For d = 4, 8, .., 1024: M = 80 runs of N = 2000 draws estimate the mean of f = |y|^2/(2s), once
- * from kappa directly and once by uniform importance sampling on the bounding cylinder. Measured over
- * the runs: mean, variance, effective sample size (sum w)^2/(sum w^2). Exact: mean d+2, variance
- * 2(d+2)/N and the closed form of sampler_laws.c, ESS N/(1+chi^2). The kappa draws also give the
- * laws of d(1-t) and sqrt(d)(sigma - sigma_star), compared with their limits and with the exact laws.
+ * from kappa directly and once by uniform importance sampling on the bounding cylinder. Measured
+ * over the runs: mean, variance, effective sample size (sum w)^2/(sum w^2). Exact: mean d+2,
+ * variance 2(d+2)/N and the closed form of sampler_laws.c, ESS N/(1+chi^2). The kappa draws also
+ * give the laws of d(1-t) and sqrt(d)(sigma - sigma_star), compared with their limits and with the
+ * exact laws.
  *
  * Deviation from the paper: f is NOT caloric (the paper calls it so). Under kappa it follows
  * chi^2(d+2), so its mean d+2 and variance 2(d+2) are exact all the same.
@@ -15,6 +16,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SAMPLER_NAME(name) "," #name
 static const char *const COLUMNS = &(SAMPLER_COLUMNS(SAMPLER_NAME))[1];
@@ -48,7 +50,59 @@ static json_t *histogram_json(const hb_sampler_row *row, int which)
                      law->low, "high", law->high, "counts", counts);
 }
 
-static hb_status write_json(hb_context *context, const hb_study_settings *settings,
+/* ---- numbers for the page ---- */
+
+/* Slope of ln(distance) against ln(d), least squares, over the dimensions whose distance is at
+ * least `floor`; exact: of the exact law's distance, without noise. */
+static double sampler_rate(const hb_sampler_row *rows, int law, double floor, int exact)
+{
+    double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+    for (int i = 0; i < SAMPLER_DIMS; i++) {
+        const hb_sampler_row *r = &rows[i];
+        const double measured = law == SAMPLER_RADIAL ? r->radial_ks_limit : r->temporal_ks_limit;
+        const double noiseless =
+            law == SAMPLER_RADIAL ? r->radial_limit_distance : r->temporal_limit_distance;
+        if (noiseless < floor) continue;
+        const double x = log(r->dim), y = log(exact ? noiseless : measured);
+        n++, sx += x, sy += y, sxx += x * x, sxy += x * y;
+    }
+    return (n * sxy - sx * sy) / (n * sxx - sx * sx);
+}
+
+/* Of a law: places and heights of its histogram and of its densities, at 400 points. */
+static int sampler_find_law(const hb_sampler_row *rows, const char *name, const int *k, int last,
+                            hb_value *out)
+{
+    const hb_sampler_law *law = &hb_sampler_laws[k[0]];
+    const double width = (law->high - law->low) / SAMPLER_BINS,
+                 at = law->low + (law->high - law->low) * last / 399;
+    out->number = strcmp(name, "bin_at") == 0     ? law->low + (last + 0.5) * width
+                  : strcmp(name, "curve_at") == 0 ? at
+                  : strcmp(name, "bin_density") == 0
+                      ? rows[k[1]].counts[k[0]][last] / (SAMPLER_DRAWS * width)
+                  : strcmp(name, "exact_density") == 0 ? law->exact_density((int)rows[k[1]].dim, at)
+                                                       : law->limit_density(at);
+    return 1;
+}
+
+static int sampler_find(const void *of, const char *name, int n, const hb_value *v, hb_value *out)
+{
+#define SAMPLER_FIELD_OF(name) HB_FIELD_OF(hb_sampler_row, name),
+    static const hb_field_of fields[] = {SAMPLER_COLUMNS(SAMPLER_FIELD_OF)};
+#undef SAMPLER_FIELD_OF
+    const hb_sampler_row *rows = of;
+    const int k[] = {n > 0 ? (int)v[0].number : 0, n > 1 ? (int)v[1].number : 0};
+    if (n == 1) return hb_study_field(HB_COUNT(fields), fields, &rows[k[0]], name, 0, out);
+    if (n < 2) return 0;
+    if (strcmp(name, "rate") != 0)
+        return sampler_find_law(rows, name, k, (int)v[n - 1].number, out);
+    out->number = sampler_rate(rows, k[0], v[1].number, (int)v[2].number);
+    return 1;
+}
+
+/* ---- files ---- */
+
+static hb_status write_json(const hb_numbers *numbers, const hb_study_settings *settings,
                             const hb_sampler_row *rows, json_t *captions)
 {
     static const int shown[] = {0, 5, 8}; /* d = 4, 128, 1024 */
@@ -63,10 +117,7 @@ static hb_status write_json(hb_context *context, const hb_study_settings *settin
                                   "|y|^2/(2s), which is not caloric; mean d+2, variance 2(d+2)"));
     json_object_set_new(root, "rows", list);
     json_object_set_new(root, "histograms", histograms);
-    json_object_set_new(root, "claims", hb_sampler_claims(rows));
-    hb_sampler_tables(root, rows);
-    json_object_set(root, "figures", captions);
-    return hb_study_write_json(context, settings->directory, "sampler.json", root);
+    return hb_study_end(numbers, settings, root, captions);
 }
 
 /* A z-score, or a dash where there is none. */
@@ -122,8 +173,9 @@ static hb_status run_sampler(hb_context *context, const hb_study_settings *setti
         status = hb_study_write_csv(context, settings->directory, "sampler.csv", COLUMNS,
                                     SAMPLER_DIMS, write_row, rows);
     hb_gallery gallery = {context, settings->directory, table, json_array(), 0};
-    if (status == HB_OK) status = hb_sampler_figures(&gallery, rows);
-    if (status == HB_OK) status = write_json(context, settings, rows, gallery.captions);
+    const hb_numbers numbers = {context, "sampler", rows, sampler_find};
+    if (status == HB_OK) status = hb_study_figures(&numbers, &gallery);
+    if (status == HB_OK) status = write_json(&numbers, settings, rows, gallery.captions);
     json_decref(gallery.captions);
     free(memory);
     return status;

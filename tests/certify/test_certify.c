@@ -130,11 +130,7 @@ static void holm_rejects_in_order(void **state)
     const double p[2][3] = {{0.04, 0.01, 0.02}, {0.04, 0.01, 0.03}};
     for (int k = 0; k < 2; k++) {
         hb_certificate c = {.level = 0.95};
-        for (int i = 0; i < 3; i++) {
-            hb_line *line = hb_certificate_add(&c, "line", 1);
-            line->p_value = p[k][i];
-            line->value = 1;
-        }
+        for (int i = 0; i < 3; i++) hb_certificate_add(&c, "line", 1, 1, NAN, p[k][i]);
         hb_certificate_skip(&c, "line", 1, "not measured");
         hb_certificate_conclude(&c);
         int fails = 0;
@@ -168,8 +164,8 @@ static void linear_drifts_carry_as_ou(void **state)
     hb_certify_carry(&run, &drift, HB_USE_NOISE, 3, N, rows(), x[1], t[1]);
     for (int i = 0; i < 2 * N; i++)
         assert_true(fabs(x[0][i] - x[1][i]) < 1e-12 && fabs(t[0][i] - t[1][i]) < 1e-11);
-    hb_certify_level_destroy(&ou);
-    hb_certify_level_destroy(&drift);
+    hb_workspace_destroy(&ou.work);
+    hb_workspace_destroy(&drift.work);
     hb_problem_destroy(problem);
 }
 

@@ -14,7 +14,7 @@ static void starts(hb_context *context, const hb_generate_settings *s, size_t n,
         for (int j = 0; j < 2; j++) y[2 * i + (size_t)j] = y[2 * i + (size_t)j] / a - MEAN[j];
         turn(y + 2 * i, 1, y + 2 * i);
     }
-    hb_prior_destroy(&prior);
+    hb_workspace_destroy(&prior.work);
 }
 
 /* Largest error of a deterministic solver against the ODE's exact map, samples 0 .. 99. */

@@ -2,9 +2,9 @@
  * point, its Jacobian by differences, the solves along lines. */
 #include "grid_support.h"
 
-#include "grid/fitted_scheme.h"
-#include "grid/line_vectors.h"
+#include "grid/krylov_solver.h"
 #include "grid/quintic_spline.h"
+#include "grid/scheme.h"
 
 /* ---- the spline ------------------------------------------------------------------------------- */
 
@@ -70,7 +70,7 @@ static small_scheme make_scheme(hb_context *context, int dim, const char *drift)
     const double low[3] = {-2.1, -1.7, -1.9}, high[3] = {1.8, 2.2, 1.6};
     small_scheme s = {.problem = make_problem(context, drift, "1.3", initial[dim - 1])};
     hb_mesh_set(&s.mesh, dim, cells, low, high);
-    assert_ok(context, hb_scheme_create(context, s.problem, &s.mesh, &s.scheme));
+    assert_ok(context, hb_scheme_create(context, s.problem, &s.mesh, 0, &s.scheme));
     s.v = malloc(s.mesh.size * sizeof(double));
     s.rate = malloc(s.mesh.size * sizeof(double));
     s.other = malloc(s.mesh.size * sizeof(double));
@@ -182,8 +182,7 @@ static void rates_on_threads(void **state)
         hb_problem *problem = make_problem(context, "-x*(1+t) + abs(y-0.21*x)/2, x - y, -z - y/2",
                                            "1.3", "gaussian(mean=0 0 0,var=1)");
         hb_scheme *scheme;
-        assert_ok(context, hb_scheme_create(context, problem, &mesh, &scheme));
-        assert_ok(context, hb_scheme_mind_breaks(scheme));
+        assert_ok(context, hb_scheme_create(context, problem, &mesh, 1, &scheme));
         assert_int_equal(hb_crew_threads(hb_scheme_crew(scheme)), threads);
         rate[threads] = malloc(mesh.size * sizeof(double));
         for (int k = 0; k < 3; k++)

@@ -2,9 +2,9 @@
  * the grid agrees with Gaussians in closed form within what it claims. */
 #include "grid_support.h"
 
-#include "grid/fitted_scheme.h"
-#include "grid/tensor_noise.h"
+#include "grid/scheme.h"
 #include "grid/tensor_scheme.h"
+#include "path/ensemble.h"
 
 /* G = M R(x1) with M = (1 0; 0.5 0.8) and R a rotation: G depends on x, D = M M'/2 does not. */
 #define TURNED "cos(x1), -sin(x1); 0.5*cos(x1) + 0.8*sin(x1), -0.5*sin(x1) + 0.8*cos(x1)"
@@ -86,7 +86,7 @@ static void jacobian_is_that_of_the_rate(void **state)
     hb_scheme *scheme;
     hb_tensor *tensor;
     int finite;
-    assert_ok(p.context, hb_scheme_create(p.context, p.problem, &p.mesh, &scheme));
+    assert_ok(p.context, hb_scheme_create(p.context, p.problem, &p.mesh, 0, &scheme));
     assert_ok(p.context, hb_tensor_create(p.context, p.problem, &p.mesh, &tensor));
     double *x = malloc(p.mesh.size * sizeof *x), *product = malloc(p.mesh.size * sizeof *x);
     double *other = malloc(p.mesh.size * sizeof *x);
@@ -123,7 +123,7 @@ static void correlated_clouds_are_thin(void **state)
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     assert_ok(context, hb_random_normal(context, 1, 0, 0, 2 * N, x));
     for (int i = 0; i < N; i++) x[2 * i + 1] = 0.6 * x[2 * i] + 0.8 * x[2 * i + 1];
-    hb_tensor_lengths(N, 2, x, lengths);
+    hb_ensemble_lengths(N, 2, x, lengths);
     assert_near(lengths[0], 0.8, 0.03);
     assert_near(lengths[1], 0.8, 0.03);
     hb_context_destroy(context);

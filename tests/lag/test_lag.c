@@ -159,7 +159,7 @@ static void the_frame_follows_the_flow(void **state)
     hb_problem_destroy(problem);
 }
 
-/* E over paths is the density for every lag: without noise in the start's way, the mean over many paths. Here one
+/* E over paths is the density for every lag: without noise in the start's path, the mean over many paths. Here one
  * path suffices to see the parts agree with their formula: the value by a frame whose model is exact equals that of
  * the kernel alone, and a drift with a cubic force has a correction that the coarser rules see too. */
 static void rules_agree_on_a_smooth_path(void **state)
@@ -264,20 +264,20 @@ static void paths_have_the_noise_of_the_matrix(void **state)
 
 /* ---- the estimator ---- */
 
-/* The tally of one point after the rounds that the settings ask for. */
+/* The accumulator of one point after the rounds that the settings ask for. */
 static void run(hb_context *with, const hb_problem *problem, double T, uint64_t samples,
-                const double *x, hb_tally_answer *out, double *score, double *score_se)
+                const double *x, hb_answer *out, double *score, double *score_se)
 {
     const hb_sampling_settings settings = settings_of(samples, 3);
     const int dim = hb_problem_dim(problem);
     const unsigned char wanted = 1;
     hb_estimator e;
     assert_ok(with, hb_lag_estimator(with, problem, T, &settings, 1, x, &e));
-    double *tally = calloc(1, hb_tally_size(dim) * sizeof *tally);
+    double *sums = calloc(1, hb_accumulator_size(dim) * sizeof *sums);
     for (uint64_t k = 0; k * e.samples_per_round < samples; k++)
-        assert_ok(with, e.round(e.self, k, &wanted, tally));
-    hb_tally_answer_of(dim, tally, e.log_scale[0], out, score, score_se);
-    free(tally);
+        assert_ok(with, e.round(e.self, k, &wanted, sums));
+    hb_accumulator_answer(dim, sums, e.log_scale[0], out, score, score_se);
+    free(sums);
     e.destroy(e.self);
 }
 
@@ -289,10 +289,10 @@ static void a_linear_oscillator_has_its_gaussian(void **state)
     const double det = S[0] * S[2] - S[1] * S[1], a = x[0] - m[0], b = x[1] - m[1];
     const double s[2] = {-(S[2] * a - S[1] * b) / det, -(S[0] * b - S[1] * a) / det};
     const double v = 0.5 * (a * s[0] + b * s[1]) - 0.5 * log(det) - log(2 * M_PI);
-    hb_tally_answer at;
+    hb_answer at;
     double score[2], score_se[2];
     run(context, problem, 1, 8192, x, &at, score, score_se);
-    assert_int_equal(at.doubt, HB_TALLY_FINE);
+    assert_int_equal(at.flag, HB_FLAG_NONE);
     assert_near(at.log_density, v, 5 * at.log_density_se);
     assert_true(at.log_density_se < 0.03);
     for (int k = 0; k < 2; k++) assert_near(score[k], s[k], 5 * score_se[k]);
@@ -302,7 +302,7 @@ static void a_linear_oscillator_has_its_gaussian(void **state)
 static void threads_change_no_bit(void **state)
 {
     (void)state;
-    hb_tally_answer at[2];
+    hb_answer at[2];
     double score[2][2], score_se[2][2];
     const double x[2] = {0.5, 0.4};
     for (int k = 0; k < 2; k++) {

@@ -76,7 +76,7 @@ static inline void run_float(bench *b, float start)
     assert_ok(b->context,
               hb_net_tape_create(b->context, b->net, &b->jets, (size_t)b->rows + 2, &tape));
     assert_ok(b->context, hb_net_forward(tape, b->p, (size_t)b->rows, b->x, b->y));
-    assert_ok(b->context, hb_net_backward(tape, b->p, b->y_bar, b->gradient, b->x_bar));
+    assert_ok(b->context, hb_net_backward(tape, b->p, b->y_bar, 1, b->gradient, b->x_bar));
     hb_net_tape_destroy(tape);
 }
 

@@ -49,7 +49,7 @@ static void run_jets(hb_context *context, hb_net *net, size_t rows, const hb_net
     hb_net_tape *tape;
     must(context, hb_net_tape_create(context, net, jets, rows, &tape));
     must(context, hb_net_forward(tape, p, rows, x, y));
-    must(context, hb_net_backward(tape, p, y_bar, gradient, x_bar));
+    must(context, hb_net_backward(tape, p, y_bar, 1, gradient, x_bar));
     give(n_out, y), give(n, gradient), give(n_in, x_bar);
     hb_net_tape_destroy(tape);
     free(p), free(x), free(y_bar);

@@ -172,10 +172,10 @@ static void tapes_keep_nothing(void **state)
         memset(again.gradient, 0, again.parameters * sizeof(float));
         assert_ok(again.context, hb_net_forward(tape, again.p, rows, again.x, again.y));
         assert_ok(again.context,
-                  hb_net_backward(tape, again.p, again.y_bar, again.gradient, again.x_bar));
+                  hb_net_backward(tape, again.p, again.y_bar, 1, again.gradient, again.x_bar));
     }
     assert_same_bits(&fresh, &again);
-    assert_ok(again.context, hb_net_backward(tape, again.p, again.y_bar, again.gradient, NULL));
+    assert_ok(again.context, hb_net_backward(tape, again.p, again.y_bar, 1, again.gradient, NULL));
     for (size_t i = 0; i < again.parameters; i++)
         assert_near(again.gradient[i], 2 * (double)fresh.gradient[i],
                     1e-5 * (1 + fabs(fresh.gradient[i])));
@@ -322,7 +322,7 @@ static void bad_tapes_are_refused(void **state)
                  HB_ERROR_MEMORY, "take fewer rows");
     hb_net_destroy(large);
     assert_ok(c, hb_net_tape_create(c, b.net, &jets, 4, &tape));
-    assert_fails(c, hb_net_backward(tape, b.p, b.y_bar, b.gradient, NULL), HB_ERROR_ARGUMENT,
+    assert_fails(c, hb_net_backward(tape, b.p, b.y_bar, 1, b.gradient, NULL), HB_ERROR_ARGUMENT,
                  "without a forward pass");
     assert_fails(c, hb_net_forward(tape, b.p, 5, b.x, b.y), HB_ERROR_ARGUMENT,
                  "5 rows are given to a tape; it holds 1 to 4");

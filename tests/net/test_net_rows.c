@@ -214,13 +214,13 @@ static void jets_keep_rows_alone(void **state)
         assert_ok(*state, hb_net_initialise(*state, net, trial, 1, p));
         if (trial % 2) assert_ok(*state, hb_net_prepare(*state, net, p));
         assert_ok(*state, hb_net_forward(tape, p, n, x, y));
-        assert_ok(*state, hb_net_backward(tape, p, y_bar, gradient, x_bar));
+        assert_ok(*state, hb_net_backward(tape, p, y_bar, 1, gradient, x_bar));
         for (int k = 0; k < 4; k++) {
             const size_t i = k ? choice(n) : n - 1;
             pick(c, n, in, i, x, one[0]), pick(c, n, out, i, y_bar, one[1]);
             pick(c, n, out, i, y, one[2]), pick(c, n, in, i, x_bar, one[3]);
             assert_ok(*state, hb_net_forward(tape, p, 1, one[0], one[4]));
-            assert_ok(*state, hb_net_backward(tape, p, one[1], gradient, one[5]));
+            assert_ok(*state, hb_net_backward(tape, p, one[1], 1, gradient, one[5]));
             assert_bits(c * out, one[2], one[4], 4, "jets", i, n, (size_t)shape.width);
             assert_bits(c * in, one[3], one[5], 4, "cotangents", i, n, (size_t)shape.width);
         }

@@ -1,7 +1,7 @@
 /* Forward particles against closed forms of linear SDEs, and against the grid for nonlinear ones: values
- * within 5 of the claimed errors, claimed errors against the spread over repetitions, against kernel
+ * within 5 of the reported errors, reported errors against the spread over repetitions, against kernel
  * density estimation from the same trajectories, the same bits on any number of threads, trajectories of the
- * user, and what must be refused or doubted. */
+ * user, and what must be refused or flagged. */
 #include "base/memory.h"
 #include "exact_fields.h"
 #include "particle/particle_estimator.h"
@@ -23,7 +23,7 @@ static hb_sampling_settings settings_of(uint64_t samples, uint64_t seed)
 enum { MOST_POINTS = 8, MOST_DIM = 20 };
 
 typedef struct answers {
-    hb_tally_answer at[MOST_POINTS];
+    hb_answer at[MOST_POINTS];
     double score[MOST_POINTS][MOST_DIM], score_se[MOST_POINTS][MOST_DIM];
     char note[512];
 } answers;
@@ -33,18 +33,18 @@ static void solve(hb_context *with, const hb_problem *problem, double tau,
                   answers *out)
 {
     const int dim = hb_problem_dim(problem);
-    const size_t size = hb_tally_size(dim);
+    const size_t size = hb_accumulator_size(dim);
     hb_estimator e;
     assert_ok(with, hb_particle_estimator(with, problem, tau, settings, n, points, &e));
-    double *tallies = calloc(n, size * sizeof *tallies);
+    double *accumulators = calloc(n, size * sizeof *accumulators);
     const unsigned char wanted[MOST_POINTS] = {1, 1, 1, 1, 1, 1, 1, 1};
     for (uint64_t k = 0; k < e.rounds && k * e.samples_per_round < settings->samples; k++)
-        assert_ok(with, e.round(e.self, k, wanted, tallies));
+        assert_ok(with, e.round(e.self, k, wanted, accumulators));
     for (size_t i = 0; i < n; i++)
-        hb_tally_answer_of(dim, tallies + i * size, e.log_scale[i], out->at + i, out->score[i],
-                           out->score_se[i]);
+        hb_accumulator_answer(dim, accumulators + i * size, e.log_scale[i], out->at + i,
+                              out->score[i], out->score_se[i]);
     memcpy(out->note, e.note, sizeof out->note);
-    free(tallies);
+    free(accumulators);
     e.destroy(e.self);
 }
 
@@ -52,8 +52,8 @@ static void solve(hb_context *with, const hb_problem *problem, double tau,
 static void assert_answer(const answers *s, size_t i, int dim, double v, const double *score,
                           double slack, double most)
 {
-    const hb_tally_answer *a = s->at + i;
-    if (a->doubt != HB_TALLY_FINE) fail_msg("point %zu is in doubt %d: %s", i, a->doubt, s->note);
+    const hb_answer *a = s->at + i;
+    if (a->flag != HB_FLAG_NONE) fail_msg("point %zu is in doubt %d: %s", i, a->flag, s->note);
     if (!(fabs(a->log_density - v) <= 5 * a->log_density_se + slack) || !(a->log_density_se < most))
         fail_msg("ln u at point %zu is %.6f +- %.1e, not %.6f: %s", i, a->log_density,
                  a->log_density_se, v, s->note);
@@ -73,19 +73,20 @@ static void the_watch_is_a_small_round(void **state)
     const double x = 0.4;
     const unsigned char wanted = 1;
     enum { MOST = 400 };
-    double tally[3][MOST], score, se[2];
-    hb_tally_answer at[2];
+    double sums[3][MOST], score, se[2];
+    hb_answer at[2];
     hb_estimator e;
-    assert_true(hb_tally_size(1) <= MOST);
+    assert_true(hb_accumulator_size(1) <= MOST);
     assert_ok(context, hb_particle_estimator(context, problem, 0.5, &settings, 1, &x, &e));
     for (int k = 0; k < 3; k++) {
-        hb_tally_clear(1, tally[k]);
-        assert_ok(context, (k == 1 ? e.watch : e.round)(e.self, 0, &wanted, tally[k]));
+        hb_accumulator_clear(1, sums[k]);
+        assert_ok(context, (k == 1 ? e.diagnostic : e.round)(e.self, 0, &wanted, sums[k]));
     }
-    assert_memory_equal(tally[0], tally[2], hb_tally_size(1) * sizeof(double));
-    assert_true(hb_tally_units(tally[0]) == hb_tally_units(tally[1]) && e.watch_parts == 4);
+    assert_memory_equal(sums[0], sums[2], hb_accumulator_size(1) * sizeof(double));
+    assert_true(hb_accumulator_units(sums[0]) == hb_accumulator_units(sums[1]) &&
+                e.diagnostic_parts == 4);
     for (int k = 0; k < 2; k++)
-        hb_tally_answer_of(1, tally[k], e.log_scale[0], at + k, &score, se + k);
+        hb_accumulator_answer(1, sums[k], e.log_scale[0], at + k, &score, se + k);
     assert_near(at[1].log_density, at[0].log_density, 5 * at[1].log_density_se);
     assert_true(at[1].log_density != at[0].log_density);
     assert_near(at[1].log_density_se, 2 * at[0].log_density_se, 0.6 * at[0].log_density_se);
@@ -116,7 +117,7 @@ static void rules_are_exact_for_polynomials(void **state)
             }
     const double lags[] = {0.1, 0.23, 0.31, 0.5, 0.62, 0.8, 0.9, 1.1};
     const int few[2] = {5, 3};
-    assert_ok(context, hb_rule_lag_given(context, 8, lags, 6, few, &rule));
+    assert_ok(context, hb_rule_lag_given(context, lags, 6, few, &rule));
     for (int which = 0; which < 2; which++)
         for (int p = 0; p <= 3 - which; p++) {
             double sum = p == 0 ? rule.at_zero[which] : 0;
@@ -455,7 +456,7 @@ static void compete(const hb_problem *problem, double tau, size_t n, const doubl
         solve(context, problem, tau, &settings, n, points, &s);
         assert_ok(context, hb_paths_simulate(context, &plan, 0, N, N, samples, NULL));
         for (size_t i = 0; i < n; i++) {
-            const hb_tally_answer *a = s.at + i;
+            const hb_answer *a = s.at + i;
             const double ratio = a->density / exp(v[i]) - 1;
             scott(N, d, samples, points + i * d, &u, slope);
             out[i].ours += ratio * ratio;
@@ -646,7 +647,7 @@ static void trajectories_of_the_user_serve(void **state)
     hb_problem_destroy(start);
 }
 
-/* ---- doubts and refusals ---- */
+/* ---- flags and refusals ---- */
 
 static void what_cannot_be_known_is_in_doubt(void **state)
 {
@@ -664,7 +665,7 @@ static void what_cannot_be_known_is_in_doubt(void **state)
         hb_sampling_settings settings = settings_of(4096, 3);
         answers s;
         solve(context, problem, cases[k].tau, &settings, 1, &cases[k].point, &s);
-        if (s.at[0].doubt == HB_TALLY_FINE || isfinite(s.at[0].density_se))
+        if (s.at[0].flag == HB_FLAG_NONE || isfinite(s.at[0].density_se))
             fail_msg("case %zu has no doubt: ln u = %g +- %g; %s", k, s.at[0].log_density,
                      s.at[0].log_density_se, s.note);
         hb_problem_destroy(problem);

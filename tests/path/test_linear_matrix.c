@@ -1,7 +1,7 @@
 /* Linear drifts under a noise that is a matrix: Kolmogorov's covariance at any time, forward and backward, with a noise
  * that depends on time, roots of singular matrices, the time of rest. */
 #include "base/linear_algebra.h"
-#include "path/linear_way.h"
+#include "path/linear_path.h"
 #include "shared_context.h"
 
 static hb_problem *problem_of(const char *drift, const char *noise)
@@ -17,8 +17,8 @@ static void spread_over(const char *drift, const char *noise, double T, double f
     double fine[11], rough[11];
     int found;
     hb_problem *problem = problem_of(drift, noise);
-    assert_int_equal(hb_linear_way_size(2), 11);
-    assert_ok(CTX, hb_linear_way(CTX, problem, T, flow, fine, rough, &found));
+    assert_int_equal(hb_linear_path_size(2), 11);
+    assert_ok(CTX, hb_linear_path(CTX, problem, T, flow, fine, rough, &found));
     assert_true(found);
     memcpy(C, fine + 4, 4 * sizeof *C);
     for (int k = 0; k < 4; k++) assert_relative(fine[4 + k], rough[4 + k], 1e-12);

@@ -21,7 +21,7 @@ typedef struct fake {
     double skew;    /* above 0: a is lognormal, ln a has this deviation */
     uint64_t stream;
     const unsigned char *wanted;
-    double *tallies;
+    double *accumulators;
     uint64_t k;
 } fake;
 
@@ -34,49 +34,52 @@ static hb_status fake_task(void *user, size_t index, int thread)
     if (!f->wanted[point]) return HB_OK;
     HB_TRY(hb_random_normal(f->context, 11, f->stream + point,
                             2 * ((uint64_t)PER_ROUND * f->k + part * n), 2 * n, z));
-    double *tally = f->tallies + (point * TASKS + part) * hb_tally_size(DIM);
+    double *sums = f->accumulators + (point * TASKS + part) * hb_accumulator_size(DIM);
     for (size_t i = 0; i < n; i++) {
         a[i] = f->mean[point] + f->spread[point] * z[2 * i];
         if (f->skew > 0) a[i] = f->mean[point] * exp(f->skew * (z[2 * i] - 0.5 * f->skew));
         b[2 * i] = 0.5 * a[i];
         b[2 * i + 1] = z[2 * i + 1];
     }
-    hb_tally_clear(DIM, tally);
-    hb_tally_add(DIM, tally, n, a, b);
+    hb_accumulator_clear(DIM, sums);
+    hb_accumulator_add(DIM, sums, n, a, b);
     return HB_OK;
 }
 
-static hb_status add_units(fake *f, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status add_units(fake *f, uint64_t k, const unsigned char *wanted, double *accumulators)
 {
-    const size_t size = hb_tally_size(DIM);
+    const size_t size = hb_accumulator_size(DIM);
     double *parts = malloc(POINTS * TASKS * size * sizeof *parts);
     f->wanted = wanted;
     f->k = k;
-    f->tallies = parts;
+    f->accumulators = parts;
     hb_status status = hb_parallel_for(f->context, "units", POINTS * TASKS, fake_task, f);
     for (size_t i = 0; i < POINTS * TASKS; i++)
-        if (wanted[i / TASKS]) hb_tally_merge(DIM, tallies + i / TASKS * size, parts + i * size);
+        if (wanted[i / TASKS])
+            hb_accumulator_merge(DIM, accumulators + i / TASKS * size, parts + i * size);
     for (size_t i = 0; i < POINTS; i++)
-        if (wanted[i]) hb_tally_lose(tallies + i * size, f->lost[i]);
+        if (wanted[i]) hb_accumulator_lose(accumulators + i * size, f->lost[i]);
     free(parts);
-    return status; /* also after a failure the tallies were touched: the driver must not keep them */
+    return status; /* also after a failure the accumulators were touched: the driver must not keep them */
 }
 
-static hb_status fake_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status fake_round(void *self, uint64_t k, const unsigned char *wanted,
+                            double *accumulators)
 {
     fake *f = self;
     if (f->seconds > 0) usleep((useconds_t)(1e6 * f->seconds));
     f->calls++;
     f->size = PER_ROUND;
-    return add_units(f, k, wanted, tallies);
+    return add_units(f, k, wanted, accumulators);
 }
 
-static hb_status fake_watch(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status fake_watch(void *self, uint64_t k, const unsigned char *wanted,
+                            double *accumulators)
 {
     fake *f = self;
     f->watches++;
     f->size = PER_WATCH;
-    return add_units(f, HB_WATCH_FIRST + k, wanted, tallies);
+    return add_units(f, HB_DIAGNOSTIC_FIRST + k, wanted, accumulators);
 }
 
 static void fake_destroy(void *self)
@@ -105,8 +108,8 @@ static hb_estimator estimator_of(fake *f, const char *name)
                           .rounds = UINT64_MAX,
                           .log_scale = f->log_scale,
                           .round = fake_round,
-                          .watch = fake_watch,
-                          .watch_parts = 1,
+                          .diagnostic = fake_watch,
+                          .diagnostic_parts = 1,
                           .destroy = fake_destroy};
 }
 
@@ -150,7 +153,8 @@ static void samples_are_reached(void **state)
         assert_rounds(&s, cases[k].rounds);
         assert_int_equal(f.calls, cases[k].rounds);
         assert_int_equal(f.watches, cases[k].rounds);
-        assert_true(hb_tally_units(s.runs[0].tallies) == (double)cases[k].rounds * PER_ROUND);
+        assert_true(hb_accumulator_units(s.runs[0].accumulators) ==
+                    (double)cases[k].rounds * PER_ROUND);
         hb_sampling_destroy(&s);
     }
     hb_context_destroy(context);
@@ -187,7 +191,7 @@ static void errors_are_reached_point_by_point(void **state)
     hb_context_destroy(context);
 }
 
-/* A point whose units are 0 is doubted for ever: given up at 16 times the usual samples. */
+/* A point whose units are 0 is flagged for ever: given up at 16 times the usual samples. */
 static void a_hopeless_point_is_given_up(void **state)
 {
     (void)state;
@@ -228,7 +232,7 @@ static void what_is_systematic_ends_it(void **state)
     s.runs[0].estimator.known_error = known;
     s.runs[0].estimator.lasting_error = lasting;
     s.runs[0].estimator.rounds = 40;
-    s.runs[0].estimator.watch = NULL;
+    s.runs[0].estimator.diagnostic = NULL;
     assert_ok(context, hb_sampling_perform(&s));
     const uint64_t *rounds = s.runs[0].rounds;
     assert_true(rounds[0] >= 3 && rounds[0] <= 5 && rounds[1] >= 20 && rounds[1] <= 26);
@@ -280,7 +284,7 @@ static void time_ends_it(void **state)
     start(context, &settings, &f, &s);
     assert_ok(context, hb_sampling_perform(&s));
     assert_rounds(&s, 0);
-    assert_true(hb_tally_units(s.runs[0].tallies) == 0);
+    assert_true(hb_accumulator_units(s.runs[0].accumulators) == 0);
     hb_sampling_destroy(&s);
     assert_null(context->deadline);
     settings.max_time = 0.05; /* the second round is broken off and dropped whole */
@@ -288,7 +292,7 @@ static void time_ends_it(void **state)
     start(context, &settings, &f, &s);
     assert_ok(context, hb_sampling_perform(&s));
     assert_rounds(&s, 1);
-    assert_true(hb_tally_units(s.runs[0].tallies) == PER_ROUND);
+    assert_true(hb_accumulator_units(s.runs[0].accumulators) == PER_ROUND);
     hb_sampling_destroy(&s);
     hb_context_destroy(context);
 }
@@ -382,7 +386,7 @@ static void make_path(char *path)
 static void resuming_gives_the_same_bits(void **state)
 {
     (void)state;
-    const size_t bytes = POINTS * hb_tally_size(DIM) * sizeof(double);
+    const size_t bytes = POINTS * hb_accumulator_size(DIM) * sizeof(double);
     char path[64];
     make_path(path);
     hb_sampling_settings settings = settings_of();
@@ -406,7 +410,7 @@ static void resuming_gives_the_same_bits(void **state)
             assert_rounds(&s, 13);
             assert_ok(other, hb_sampling_perform(&s));
             assert_rounds(&s, 20);
-            assert_memory_equal(s.runs[0].tallies, whole.runs[0].tallies, bytes);
+            assert_memory_equal(s.runs[0].accumulators, whole.runs[0].accumulators, bytes);
         } else
             assert_fails(other, hb_sampling_perform(&s), HB_ERROR_INTERRUPTED,
                          "interrupted; the state is saved in /tmp/heatball-state-");
@@ -422,7 +426,7 @@ static void resuming_gives_the_same_bits(void **state)
 static void uneven_points_catch_up(void **state)
 {
     (void)state;
-    const size_t bytes = POINTS * hb_tally_size(DIM) * sizeof(double);
+    const size_t bytes = POINTS * hb_accumulator_size(DIM) * sizeof(double);
     hb_context *context = make_context(HB_ISA_AUTO, 0);
     hb_sampling_settings settings = settings_of();
     fake f = make_fake(context);
@@ -438,7 +442,7 @@ static void uneven_points_catch_up(void **state)
     start(context, &settings, &f, &even);
     assert_ok(context, hb_sampling_perform(&even));
     assert_rounds(&uneven, 30);
-    assert_memory_equal(uneven.runs[0].tallies, even.runs[0].tallies, bytes);
+    assert_memory_equal(uneven.runs[0].accumulators, even.runs[0].accumulators, bytes);
     hb_sampling_destroy(&uneven);
     hb_sampling_destroy(&even);
     hb_context_destroy(context);
@@ -550,7 +554,7 @@ static void a_flipped_bit_is_refused(void **state)
     static unsigned char bytes[1 << 16];
     write_state(context, &settings, &f, &s);
     const size_t n = read_bytes(path, bytes, sizeof bytes);
-    const size_t head = 128 + 8 * (4 + hb_tally_size(DIM));
+    const size_t head = 128 + 8 * (4 + hb_accumulator_size(DIM));
     assert_true(n > head && n < sizeof bytes);
     int found;
     for (size_t i = 0; i < n; i++)
@@ -601,7 +605,8 @@ static void forged_counts_are_refused(void **state)
     hb_sampling s;
     static unsigned char bytes[1 << 16];
     write_state(context, &settings, &f, &s);
-    const size_t n = read_bytes(path, bytes, sizeof bytes), width = 4 + 2 * hb_tally_size(DIM);
+    const size_t n = read_bytes(path, bytes, sizeof bytes),
+                 width = 4 + 2 * hb_accumulator_size(DIM);
     double *table = (double *)(void *)(bytes + 128);
     int found;
     for (size_t column = 0; column < 3; column++)
@@ -646,7 +651,7 @@ static void the_first_round_is_saved(void **state)
 
 /* ---- which of two ---- */
 
-/* Run 0 is worse at point 1, doubted at point 2, and precise enough at 0; at 3 both are doubted. */
+/* Run 0 is worse at point 1, flagged at point 2, and precise enough at 0; at 3 both are flagged. */
 static void the_better_one_serves_a_point(void **state)
 {
     (void)state;
@@ -669,7 +674,7 @@ static void the_better_one_serves_a_point(void **state)
         assert_int_equal(s.runs[0].chosen[i], !expected[i]);
     }
     assert_int_equal(s.runs[0].first, 3); /* an eighth of 20 rounds, which are thrown away */
-    assert_true(hb_tally_units(s.runs[0].tallies) == 0);
+    assert_true(hb_accumulator_units(s.runs[0].accumulators) == 0);
     assert_ok(context, hb_sampling_perform(&s));
     for (int i = 0; i < POINTS; i++) {
         assert_int_equal(s.runs[expected[i]].rounds[i], 20);
@@ -680,7 +685,7 @@ static void the_better_one_serves_a_point(void **state)
     hb_context_destroy(context);
 }
 
-/* Particles that were fine in their trial and are doubted at the end: walks answer. */
+/* Particles that were fine in their trial and are flagged at the end: walks answer. */
 static void the_other_one_helps(void **state)
 {
     (void)state;
@@ -728,7 +733,7 @@ static void an_exact_one_serves_every_point(void **state)
     hb_context_destroy(context);
 }
 
-/* ---- the watch ---- */
+/* ---- the diagnostic sample ---- */
 
 /* Means over their truth. */
 typedef struct selection {
@@ -748,20 +753,20 @@ static double deviations(const selection *s)
     return (mean - 1) / sqrt(variance / s->n);
 }
 
-/* Lognormal units, so skew that most means are doubted. With the units of the mean itself as the watch, undoubted
+/* Lognormal units, so skew that most means are flagged. With the units of the mean itself as the diagnostic sample, undoubted
  * means are too small by many errors, which shows that the test can fail. */
 static void a_doubt_does_not_select(void **state)
 {
     (void)state;
     hb_context *context = make_context(HB_ISA_AUTO, 0);
     hb_sampling_settings settings = settings_of();
-    selection watched = {0}, own = {0};
+    selection diagnosed = {0}, own = {0};
     double score[DIM], score_se[DIM];
     settings.samples = 4 * PER_ROUND;
     for (uint64_t k = 0; k < 200; k++) {
         fake f = make_fake(context);
         hb_sampling s;
-        hb_tally_answer a;
+        hb_answer a;
         f.skew = 1.6;
         f.stream = 1000 + POINTS * k;
         start(context, &settings, &f, &s);
@@ -769,24 +774,24 @@ static void a_doubt_does_not_select(void **state)
         for (size_t i = 0; i < POINTS; i++) {
             const double truth = f.mean[i] * exp(f.log_scale[i]);
             hb_sampling_answer(&s, &s.runs[0], i, &a, score, score_se);
-            if (a.doubt == HB_TALLY_FINE) select_one(&watched, a.density / truth);
-            hb_tally_answer_of(DIM, s.runs[0].tallies + i * hb_tally_size(DIM), f.log_scale[i], &a,
-                               score, score_se);
-            if (a.doubt == HB_TALLY_FINE) select_one(&own, a.density / truth);
+            if (a.flag == HB_FLAG_NONE) select_one(&diagnosed, a.density / truth);
+            hb_accumulator_answer(DIM, s.runs[0].accumulators + i * hb_accumulator_size(DIM),
+                                  f.log_scale[i], &a, score, score_se);
+            if (a.flag == HB_FLAG_NONE) select_one(&own, a.density / truth);
         }
         hb_sampling_destroy(&s);
     }
     print_message(
         "undoubted: %g of 800, mean %.5f, %.2f errors; by their own units %g, %.5f, %.2f\n",
-        watched.n, watched.sum / watched.n, deviations(&watched), own.n, own.sum / own.n,
+        diagnosed.n, diagnosed.sum / diagnosed.n, deviations(&diagnosed), own.n, own.sum / own.n,
         deviations(&own));
-    assert_true(watched.n > 100 && watched.n < 700 && own.n > 100);
-    assert_true(fabs(deviations(&watched)) < 3.5);
+    assert_true(diagnosed.n > 100 && diagnosed.n < 700 && own.n > 100);
+    assert_true(fabs(deviations(&diagnosed)) < 3.5);
     assert_true(deviations(&own) < -6);
     hb_context_destroy(context);
 }
 
-/* Values and errors without a doubt are those of the averaged units alone, bit by bit. */
+/* Values and errors without a flag are those of the averaged units alone, bit by bit. */
 static void a_watch_changes_no_value(void **state)
 {
     (void)state;
@@ -794,18 +799,19 @@ static void a_watch_changes_no_value(void **state)
     hb_sampling_settings settings = settings_of();
     fake f = make_fake(context);
     hb_sampling s;
-    hb_tally_answer a, b;
+    hb_answer a, b;
     double score[4][DIM];
     start(context, &settings, &f, &s);
     assert_ok(context, hb_sampling_perform(&s));
     for (size_t i = 0; i < POINTS; i++) {
-        const double *tally = s.runs[0].tallies + i * hb_tally_size(DIM);
+        const double *sums = s.runs[0].accumulators + i * hb_accumulator_size(DIM);
         hb_sampling_answer(&s, &s.runs[0], i, &a, score[0], score[1]);
-        hb_tally_answer_of(DIM, tally, f.log_scale[i], &b, score[2], score[3]);
+        hb_accumulator_answer(DIM, sums, f.log_scale[i], &b, score[2], score[3]);
         assert_true(a.density == b.density && a.density_se == b.density_se);
         assert_true(a.log_density == b.log_density && a.entropy_se == b.entropy_se);
         assert_memory_equal(score[0], score[2], 2 * DIM * sizeof(double));
-        assert_true(hb_tally_units(s.runs[0].watch + i * hb_tally_size(DIM)) == 20 * PER_WATCH);
+        assert_true(hb_accumulator_units(s.runs[0].diagnostic + i * hb_accumulator_size(DIM)) ==
+                    20 * PER_WATCH);
     }
     hb_sampling_destroy(&s);
     hb_context_destroy(context);

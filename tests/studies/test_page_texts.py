@@ -8,63 +8,88 @@ TEXTS = json.loads((STUDIES / "page_texts.json").read_text(encoding="utf-8"))
 SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in sorted(STUDIES.glob("*/*.c")))
 
 
+def study_of(key):
+    return re.match("[a-z]+", key).group()
+
+
 def test_every_entry_is_used_and_complete():
+    studies = {path.parent.name for path in STUDIES.glob("*/*_study.c")}
+    assert len(studies) == 7
     for kind, needed in (("claims", {"statement", "place"}), ("tables", {"title", "place", "columns"}),
-                         ("figures", {"place"}), ("shortened", set())):
+                         ("figures", {"place", "caption"}), ("shortened", set())):
+        assert len(TEXTS[kind]) > 8
         for key, entry in TEXTS[kind].items():
-            assert f'"{key}"' in SOURCES or "values" in entry, (kind, key)
+            assert study_of(key) in studies, (kind, key)
             assert needed <= set(entry), (kind, key)
+            by_data = {"claims": ("values", "as"), "tables": ("cells", "rows"), "figures": ("panels", "as")}.get(kind)
+            assert not by_data or set(by_data) & set(entry) or f'"{key}"' in SOURCES, (kind, key)
+            assert kind != "tables" or ("by_code" in entry) == (f'"{key}"' in SOURCES), key
 
 
-def arguments(text):
-    """The arguments of the call whose opening bracket text begins with."""
+def split(values):
+    """The values of "VALUE, VALUE, ..": commas in brackets and in words do not count."""
     depth, parts = 0, [""]
-    for piece in re.findall(r'"(?:[^"\\]|\\.)*"|.', text, re.S):
-        depth += (piece in "([{") - (piece in ")]}")
-        if depth == 0:
-            return [part.strip() for part in parts]
-        if piece == "," and depth == 1:
+    for piece in re.findall(r"'[^']*'|`[^`]*`|.", values):
+        depth += (piece == "(") - (piece == ")")
+        if piece == "," and depth == 0:
             parts.append("")
-        elif depth > 1 or piece not in "([{":
+        else:
             parts[-1] += piece
-    raise AssertionError(text[:80])
+    assert depth == 0, values
+    return [part.strip() for part in parts if part.strip()]
 
 
-def places(entry, fields):
+def places(*texts):
     """How many numbers and words the texts take."""
-    text = " ".join(str(entry.get(field, "")) for field in fields) if isinstance(entry, dict) else entry
-    return (len(re.findall(r"%(?:[+.\d]*[dfge]|\{[^}]*\|)", text)), text.count("%s"))
+    text = " ".join(map(str, texts))
+    return len(re.findall(r"%(?:[+.\d]*[dfge]|\{[^}]*\||s)", text))
+
+
+def texts_with_values(entry):
+    """All "TEXT @ VALUES" inside an entry."""
+    if isinstance(entry, str):
+        return [entry] if " @ " in entry else []
+    parts = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else []
+    return [text for part in parts for text in texts_with_values(part)]
 
 
 def test_every_place_of_a_text_has_its_value():
     checked = 0
-    for kind, at, fields in (("claim", 1, ("paper", "ours", "why")), ("table", 1, ("rows", "note")),
-                             ("row", 1, ("row",)), ("shortened", 1, ()), ("caption", 1, ("caption",))):
-        for call in re.finditer(rf"hb_study_{kind}\(", SOURCES):
-            given = arguments(SOURCES[call.end() - 1:])
-            if not given[at].startswith('"'):
-                continue
-            entry = TEXTS[{"shortened": kind, "row": "tables", "caption": "figures"}.get(kind, kind + "s")][given[at][1:-1]]
-            fill = given[-1]
-            values = arguments(fill[fill.index("("):]) if fill != "NULL" else []
-            words = len(arguments(values.pop(0))) if fill.startswith("HB_WORDS") else 0
-            numbers = 0 if words and values == ["0"] else len(values)
-            assert (numbers, words) == places(entry, fields), given[at]
+    for kind, fields in (("claims", ("paper", "ours", "why")), ("tables", ("title", "rows", "note"))):
+        for key, entry in TEXTS[kind].items():
+            other = TEXTS[kind].get(entry.get("as"), {})
+            texts = [entry.get(field, other.get(field, "")) for field in fields]
+            assert len(split(entry.get("values", other.get("values", "")))) == places(*texts), key
             checked += 1
-    for key, entry in TEXTS["claims"].items():
-        if key.startswith("identities/"):
-            assert places(entry, ("paper", "ours", "why")) == (len(entry["values"]), 0), key
-            assert entry.get("holds") or entry.get("corrected"), key
-    assert checked > 60
+    for kind in ("tables", "figures", "shortened"):
+        for text in texts_with_values(TEXTS[kind]):
+            words, values = text.split(" @ ", 1)
+            assert len(split(values)) == places(words), text
+            checked += 1
+    assert checked > 300
 
 
-def test_every_name_has_an_entry():
-    claims = set(re.findall(r'"((?:identities|sampler|bistable|planar|dimension|drift|mnist)/[\w-]+)"', SOURCES))
-    assert claims == {key for key, entry in TEXTS["claims"].items() if "values" not in entry}
-    tables = set(re.findall(r'hb_study_table\(\s*root,\s*"(\w+)"', SOURCES))
-    assert len(tables) > 25 and tables <= set(TEXTS["tables"])
-    figures = set(re.findall(r'hb_study_(?:caption\(\s*[\w>.-]+|draw\(\s*gallery|panel_of\(),?\s*"(\w+)"', SOURCES))
-    assert len(figures) > 20 and figures <= set(TEXTS["figures"])
+def test_every_claim_has_a_rule():
+    for key, claim in TEXTS["claims"].items():
+        other = TEXTS["claims"].get(claim.get("as"), {})
+        assert {"holds", "corrected"} & (set(claim) | set(other)), key
+
+
+def test_every_function_has_its_arguments():
+    """Functions of a study are called with as many arguments as they have."""
+    for study, functions in TEXTS["functions"].items():
+        formulas = json.dumps([entry for kind in ("claims", "tables", "figures", "shortened")
+                               for key, entry in TEXTS[kind].items() if study_of(key) == study]
+                              + [body for _, body in functions.values()], ensure_ascii=False)
+        for name, (arguments, _) in functions.items():
+            calls = [call.end() for call in re.finditer(rf"(?<![\w']){name}\(", formulas)]
+            assert calls or not arguments, (study, name)
+            for at in calls:
+                depth, end = 1, at
+                while depth:
+                    depth += (formulas[end] == "(") - (formulas[end] == ")")
+                    end += 1
+                assert len(split(formulas[at:end - 1])) == len(arguments.split()), (study, name)
 
 
 def test_claims_show_figures_and_tables_that_exist():
@@ -74,6 +99,6 @@ def test_claims_show_figures_and_tables_that_exist():
 
 
 def test_sections_and_corrections_are_counted():
-    header = (STUDIES / "report_plan.h").read_text(encoding="utf-8")
+    header = (STUDIES / "report_page.h").read_text(encoding="utf-8")
     sections, corrections = map(int, re.search(r"HB_PAGE_SECTIONS = (\d+), HB_PAGE_CORRECTIONS = (\d+)", header).groups())
     assert len(TEXTS["sections"]) == sections and len(TEXTS["corrections"]) == corrections

@@ -5,7 +5,7 @@
  * Makes rows of two blobs, a network with random weights and the anchors of a step, writes the model, and to standard
  * output doubles: anchors, dim, parameters, number of the first anchor, seed, loss; z (anchors, dim), tau (anchors),
  * gradient (parameters), layer by layer, of weights and biases. */
-#include "train/shard.h"
+#include "train/trainer.h"
 
 #include <heatball/random.h>
 #include <stdio.h>
@@ -47,10 +47,10 @@ static hb_train_settings settings_of(char **arguments)
     return s;
 }
 
-static void write_gradient(const hb_trainer *trainer, const hb_shard *shard)
+static void write_gradient(const hb_trainer *trainer, const hb_micro_batch *micro)
 {
     for (size_t i = 0; i < trainer->model->info.parameters; i++) {
-        const double part = (double)shard->gradient[i];
+        const double part = (double)micro->gradient[i];
         give(1, &part);
     }
 }
@@ -76,22 +76,22 @@ int main(int count, char **arguments)
          hb_net_initialise(context, trainer.model->net, 3, 0.7, trainer.model->parameters));
     trainer.state.step = STEP;
     trainer.ramp = 1;
-    hb_shard *shard = &trainer.shards[0];
+    hb_micro_batch *micro = &trainer.micro_batches[0];
     must(context, trainer.source->begin(&trainer));
-    must(&shard->alone, trainer.source->anchors(shard));
-    memset(shard->gradient, 0, trainer.model->info.parameters * sizeof(float));
-    memset(shard->losses, 0, HB_LOSSES * sizeof(double));
-    must(&shard->alone, trainer.constraint->add(shard));
-    const double head[6] = {(double)shard->anchors,
+    must(&micro->alone, trainer.source->anchors(micro));
+    memset(micro->gradient, 0, trainer.model->info.parameters * sizeof(float));
+    memset(micro->losses, 0, HB_LOSSES * sizeof(double));
+    must(&micro->alone, trainer.constraint->add(micro));
+    const double head[6] = {(double)micro->anchors,
                             dim,
                             (double)trainer.model->info.parameters,
                             STEP * trainer.settings.anchors,
                             (double)trainer.settings.seed,
-                            shard->losses[HB_LOSS_OF_CONSTRAINT]};
+                            micro->losses[HB_LOSS_OF_CONSTRAINT]};
     give(6, head);
-    give(shard->anchors * d, shard->anchor.z);
-    for (size_t i = 0; i < shard->anchors; i++) give(1, &shard->anchor.level[i].tau);
-    write_gradient(&trainer, shard);
+    give(micro->anchors * d, micro->anchor.z);
+    for (size_t i = 0; i < micro->anchors; i++) give(1, &micro->anchor.level[i].tau);
+    write_gradient(&trainer, micro);
     must(context, hb_model_save(context, trainer.model, arguments[5]));
     hb_trainer_destroy(&trainer);
     hb_problem_destroy(drift);

@@ -95,7 +95,7 @@ static void test_cross_entropy_gradient_by_parameters(void **state)
     float *gradient = calloc(n, sizeof *gradient);
     assert_non_null(gradient);
     loss_of(&p, parameters);
-    assert_ok(context, hb_net_backward(p.tape, parameters, p.cotangent, gradient, NULL));
+    assert_ok(context, hb_net_backward(p.tape, parameters, p.cotangent, 1, gradient, NULL));
     for (size_t k = 0; k < n; k += 3) {
         const float kept = parameters[k];
         double slope[2];
@@ -202,7 +202,7 @@ static hb_classifier_settings small_settings(void)
     hb_classifier_settings_default(sizeof s, &s);
     s.width = 20;
     s.epochs = 8;
-    s.batch = 300; /* three shards, the last short */
+    s.batch = 300; /* three micro-batches, the last short */
     s.rate = 0.02;
     s.shift = 0.4;
     return s;
@@ -301,7 +301,8 @@ static void test_training_follows_the_formulas(void **state)
         memset(block + 3 * n, 0, n * sizeof *block);
         assert_ok(context, hb_net_forward(tape, own->parameters, IMAGES, input, logits));
         hb_cross_entropy(IMAGES, 3, logits, chosen, 1.0 / IMAGES, scratch, cotangent);
-        assert_ok(context, hb_net_backward(tape, own->parameters, cotangent, block + 3 * n, NULL));
+        assert_ok(context,
+                  hb_net_backward(tape, own->parameters, cotangent, 1, block + 3 * n, NULL));
         assert_ok(context,
                   hb_adam_step(context, &rates, n, block + 3 * n, own->parameters, &adam, NULL));
     }
@@ -311,7 +312,7 @@ static void test_training_follows_the_formulas(void **state)
         away += pow((double)trained->parameters[k] - (double)adam.average[k], 2);
         size += pow((double)adam.average[k], 2);
     }
-    /* shards add in another order, and Adam makes much of gradients that are nearly 0 */
+    /* micro-batches add in another order, and Adam makes much of gradients that are nearly 0 */
     assert_near(sqrt(away / size), 0, 3e-3);
     free(block);
     hb_net_tape_destroy(tape);

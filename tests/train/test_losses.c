@@ -6,7 +6,7 @@
  * far larger. */
 #include "support.h"
 #include "train/ball_rows.h"
-#include "train/shard.h"
+#include "train/trainer.h"
 
 enum { ROWS = 400, MOST_DIM = 8, BEYOND = 100 }; /* few rotations with signs from 65 on */
 
@@ -70,10 +70,10 @@ static hb_train_settings small_settings(int loss, int head)
 
 static double loss_of(trial *t)
 {
-    hb_shard *shard = &t->trainer.shards[0];
-    assert_int_equal(t->trainer.n_shards, 1);
-    assert_ok(&shard->alone, hb_shard_step(shard));
-    return shard->losses[HB_LOSS_OF_DSM] + shard->losses[HB_LOSS_OF_CONSTRAINT];
+    hb_micro_batch *micro = &t->trainer.micro_batches[0];
+    assert_int_equal(t->trainer.n_micro_batches, 1);
+    assert_ok(&micro->alone, hb_micro_batch_step(micro));
+    return micro->losses[HB_LOSS_OF_DSM] + micro->losses[HB_LOSS_OF_CONSTRAINT];
 }
 
 /* Loss differences along a direction of length 1 against <gradient, direction>. */
@@ -104,12 +104,12 @@ static void check_gradient(const hb_train_settings *settings, int dim, int class
     float *aside = malloc(n * sizeof *aside); /* no gradient is taken through directions */
     t.trainer.aside = memcpy(aside, t.trainer.model->parameters, n * sizeof *aside);
     loss_of(&t);
-    const double *losses = t.trainer.shards[0].losses;
+    const double *losses = t.trainer.micro_batches[0].losses;
     if (settings->loss != HB_LOSS_DSM && /* the constraint must be seen */
         !(fabs(losses[HB_LOSS_OF_CONSTRAINT]) > 0.5 * losses[HB_LOSS_OF_DSM]))
         fail_msg("loss %d dim %d: %g beside %g", settings->loss, dim, losses[HB_LOSS_OF_CONSTRAINT],
                  losses[HB_LOSS_OF_DSM]);
-    memcpy(gradient, t.trainer.shards[0].gradient, n * sizeof *gradient);
+    memcpy(gradient, t.trainer.micro_batches[0].gradient, n * sizeof *gradient);
     double norm = 0;
     for (size_t i = 0; i < n; i++) norm += (double)gradient[i] * (double)gradient[i];
     norm = sqrt(norm);
@@ -140,18 +140,18 @@ static void a_focus_moves_rows_to_the_middle(void **state)
     trial t;
     start(&t, &s, 2, 0, 0.7);
     int near = 0;
-    for (size_t k = 0; k < t.trainer.n_shards; k++) {
-        hb_shard *shard = &t.trainer.shards[k];
-        assert_ok(&shard->alone, t.trainer.source->rows(shard));
-        for (size_t i = 0; i < shard->rows.n; i++) {
+    for (size_t k = 0; k < t.trainer.n_micro_batches; k++) {
+        hb_micro_batch *micro = &t.trainer.micro_batches[k];
+        assert_ok(&micro->alone, t.trainer.source->rows(micro));
+        for (size_t i = 0; i < micro->rows.n; i++) {
             const double place =
-                log(shard->rows.level[i].tau / s.tau_min) / log(s.tau_max / s.tau_min);
+                log(micro->rows.level[i].tau / s.tau_min) / log(s.tau_max / s.tau_min);
             double low = 0, high = 1; /* bisection: the map rises */
             for (int b = 0; b < 60; b++) {
                 const double p = (low + high) / 2;
                 *(p + F * sin(2 * M_PI * p) / (2 * M_PI) < place ? &low : &high) = p;
             }
-            const double row = (double)(shard->first + i);
+            const double row = (double)(micro->first + i);
             assert_true(low >= (row - 1e-9) / BATCH && low <= (row + 1 + 1e-9) / BATCH);
             near += fabs(place - 0.5) < 0.05;
         }
@@ -274,10 +274,10 @@ static void constraints_vanish_at_a_solution(void **state)
                 start(&plain, &s, dim, 0, 0);
                 loss_of(&t);
                 loss_of(&plain);
-                assert_true(t.trainer.shards[0].losses[HB_LOSS_OF_CONSTRAINT] < 1e-24);
+                assert_true(t.trainer.micro_batches[0].losses[HB_LOSS_OF_CONSTRAINT] < 1e-24);
                 for (size_t i = 0; i < t.trainer.model->info.parameters; i++)
-                    assert_near((double)t.trainer.shards[0].gradient[i],
-                                (double)plain.trainer.shards[0].gradient[i], 1e-12);
+                    assert_near((double)t.trainer.micro_batches[0].gradient[i],
+                                (double)plain.trainer.micro_batches[0].gradient[i], 1e-12);
                 finish(&t);
                 finish(&plain);
             }
@@ -291,15 +291,15 @@ static void the_papers_loss_does_not_vanish(void **state)
     trial t;
     start(&t, &s, 2, 0, 0);
     loss_of(&t);
-    assert_true(t.trainer.shards[0].losses[HB_LOSS_RESIDUAL2] > 1e-4);
+    assert_true(t.trainer.micro_batches[0].losses[HB_LOSS_RESIDUAL2] > 1e-4);
     finish(&t);
 }
 
-/* (b/2) times the pointwise residual of the model at the shard's anchors, root mean square, by the
+/* (b/2) times the pointwise residual of the model at the micro-batch's anchors, root mean square, by the
  * room of averages: averages over small balls with their source. */
 static double residual_of_estimates(trial *t, const char *drift)
 {
-    const hb_shard *shard = &t->trainer.shards[0];
+    const hb_micro_batch *micro = &t->trainer.micro_batches[0];
     const int dim = t->trainer.model->info.dim;
     hb_problem *problem;
     hb_field field;
@@ -309,16 +309,16 @@ static double residual_of_estimates(trial *t, const char *drift)
               hb_problem_parse(t->context, drift, "sqrt(2)", "gaussian(mean=0,var=1)", &problem));
     assert_ok(t->context, hb_model_field(t->context, t->trainer.model, &field));
     double sum = 0;
-    for (size_t i = 0; i < shard->anchors; i++) {
-        const hb_noise_level *c = &shard->anchor.level[i];
+    for (size_t i = 0; i < micro->anchors; i++) {
+        const hb_noise_level *c = &micro->anchor.level[i];
         const double radius = sqrt(4 * M_PI * 0.05 * c->b / 2);
         double scaled;
         field.tau_min = 1e-4;
         assert_ok(t->context, hb_mean_residual(t->context, problem, &field, &settings, 1, 1,
-                                               shard->anchor.z + i * (size_t)dim, c->tau, &radius,
+                                               micro->anchor.z + i * (size_t)dim, c->tau, &radius,
                                                &(hb_residual_values){sizeof(hb_residual_values),
                                                                      NULL, NULL, &scaled, NULL}));
-        sum += pow(0.5 * c->b * scaled, 2) / (double)shard->anchors;
+        sum += pow(0.5 * c->b * scaled, 2) / (double)micro->anchors;
     }
     hb_problem_destroy(problem);
     return sqrt(sum);
@@ -327,13 +327,13 @@ static double residual_of_estimates(trial *t, const char *drift)
 /* The same for OU by derivatives of the model, above the dimensions that balls have many nodes in. */
 static double residual_by_derivatives(trial *t)
 {
-    const hb_shard *shard = &t->trainer.shards[0];
+    const hb_micro_batch *micro = &t->trainer.micro_batches[0];
     const hb_model *model = t->trainer.model;
     const size_t d = (size_t)model->info.dim;
     double sum = 0;
-    for (size_t i = 0; i < shard->anchors; i++) {
-        const hb_noise_level *c = &shard->anchor.level[i];
-        const double *z = shard->anchor.z + i * d, h = 0.02 * c->tau;
+    for (size_t i = 0; i < micro->anchors; i++) {
+        const hb_noise_level *c = &micro->anchor.level[i];
+        const double *z = micro->anchor.z + i * d, h = 0.02 * c->tau;
         double later, before, score[BEYOND], left;
         assert_ok(t->context, hb_model_log_density(t->context, model, 1, z, &(double){c->tau + h},
                                                    NULL, &later, NULL));
@@ -343,7 +343,7 @@ static double residual_by_derivatives(trial *t)
                   hb_model_divergence(t->context, model, 0, 1, 1, z, &c->tau, NULL, score, &left));
         left = (later - before) / (2 * h) - left - (double)d;
         for (size_t k = 0; k < d; k++) left -= score[k] * (score[k] + z[k]);
-        sum += pow(0.5 * c->b * left, 2) / (double)shard->anchors;
+        sum += pow(0.5 * c->b * left, 2) / (double)micro->anchors;
     }
     return sqrt(sum);
 }
@@ -359,7 +359,7 @@ static void rotated_nodes_see_the_residual(void **state)
         trial t;
         start(&t, &s, dim, 0, 0.7);
         loss_of(&t);
-        const double rms = sqrt(t.trainer.shards[0].losses[HB_LOSS_RESIDUAL2]);
+        const double rms = sqrt(t.trainer.micro_batches[0].losses[HB_LOSS_RESIDUAL2]);
         assert_true(rms > 0.05);
         assert_relative(rms, residual_by_derivatives(&t), 0.03);
         finish(&t);
@@ -376,7 +376,7 @@ static void residuals_agree(int process, const char *drift)
         trial t;
         start(&t, &s, 2, 0, 0.7);
         loss_of(&t);
-        rms[k] = sqrt(t.trainer.shards[0].losses[HB_LOSS_RESIDUAL2]);
+        rms[k] = sqrt(t.trainer.micro_batches[0].losses[HB_LOSS_RESIDUAL2]);
         if (k == 0) assert_relative(rms[0], residual_of_estimates(&t, drift), 0.03);
         finish(&t);
     }
@@ -423,7 +423,7 @@ static void residuals_of_large_balls(void **state)
     trial t;
     start(&t, &s, 2, 0, 0.7);
     loss_of(&t);
-    const hb_shard *shard = &t.trainer.shards[0];
+    const hb_micro_batch *micro = &t.trainer.micro_batches[0];
     hb_problem *heat;
     hb_mean_settings settings;
     hb_mean_settings_default(sizeof settings, &settings);
@@ -432,10 +432,10 @@ static void residuals_of_large_balls(void **state)
               hb_problem_parse(t.context, "0, 0", "sqrt(2)", "gaussian(mean=0,var=1)", &heat));
     const hb_field field = {2, 1e-6, 1e6, frame_field, &t};
     double sum = 0;
-    for (size_t i = 0; i < shard->anchors; i++) {
-        const hb_noise_level *c = &shard->anchor.level[i];
+    for (size_t i = 0; i < micro->anchors; i++) {
+        const hb_noise_level *c = &micro->anchor.level[i];
         const double s0 = c->b / (2 * c->a * c->a), radius = sqrt(4 * M_PI * 0.1 * s0);
-        const double y[2] = {shard->anchor.z[2 * i] / c->a, shard->anchor.z[2 * i + 1] / c->a};
+        const double y[2] = {micro->anchor.z[2 * i] / c->a, micro->anchor.z[2 * i + 1] / c->a};
         double residual, v0;
         assert_int_equal(frame_field(&t, 1, y, &s0, &v0, NULL), 0);
         assert_ok(t.context,
@@ -443,10 +443,10 @@ static void residuals_of_large_balls(void **state)
                                    &(hb_residual_values){sizeof(hb_residual_values), &residual,
                                                          NULL, NULL, NULL}));
         const double R = -log(1 - residual * exp(-v0));
-        sum += pow(R / (M_PI * 0.1 * 0.0397887357729738), 2) / (double)shard->anchors;
+        sum += pow(R / (M_PI * 0.1 * 0.0397887357729738), 2) / (double)micro->anchors;
     }
     assert_true(sum > 1e-4);
-    assert_relative(sqrt(shard->losses[HB_LOSS_RESIDUAL2]), sqrt(sum), 0.03);
+    assert_relative(sqrt(micro->losses[HB_LOSS_RESIDUAL2]), sqrt(sum), 0.03);
     hb_problem_destroy(heat);
     finish(&t);
 }
@@ -481,7 +481,7 @@ static void two_ways_to_the_residual_of_a_score(void **state)
                 start(&t, &s, dim, 0, 1);
                 make_gradient(t.trainer.model);
                 loss_of(&t);
-                rms[k] = sqrt(t.trainer.shards[0].losses[HB_LOSS_RESIDUAL2]);
+                rms[k] = sqrt(t.trainer.micro_batches[0].losses[HB_LOSS_RESIDUAL2]);
                 finish(&t);
             }
             assert_true(rms[0] > 0.05);
@@ -507,7 +507,7 @@ static void targets_are_scores_of_the_data(void **state)
     assert_ok(t.context,
               hb_mixture_create(t.context, 2, ROWS, weight, data, &covariance[0][0], &points));
     loss_of(&t);
-    const hb_rows *rows = &t.trainer.shards[0].rows;
+    const hb_rows *rows = &t.trainer.micro_batches[0].rows;
     for (size_t i = 0; i < rows->n; i++) {
         double score[2];
         assert_ok(t.context, hb_mixture_score(t.context, points, HB_PROCESS_OU, 1, rows->z + 2 * i,
@@ -533,9 +533,9 @@ static void targets_keep_to_their_label(void **state)
     start(&averaged, &s, 2, ROWS, 0);
     loss_of(&plain);
     loss_of(&averaged);
-    for (size_t i = 0; i < 2 * plain.trainer.shards[0].rows.n; i++)
-        assert_near((double)averaged.trainer.shards[0].rows.noise[i],
-                    (double)plain.trainer.shards[0].rows.noise[i], 1e-5);
+    for (size_t i = 0; i < 2 * plain.trainer.micro_batches[0].rows.n; i++)
+        assert_near((double)averaged.trainer.micro_batches[0].rows.noise[i],
+                    (double)plain.trainer.micro_batches[0].rows.noise[i], 1e-5);
     finish(&plain);
     finish(&averaged);
 }
@@ -565,26 +565,26 @@ static void draws_are_what_they_should_be(void **state)
     s.anchor_tau_min = 0.3;
     trial t;
     start(&t, &s, 2, 0, 0);
-    hb_shard *shard = &t.trainer.shards[0];
+    hb_micro_batch *micro = &t.trainer.micro_batches[0];
     int seen[ROWS] = {0};
     double last[3] = {0};
     assert_int_equal(t.trainer.steps_per_epoch, 13);
     for (t.trainer.state.step = 13; t.trainer.state.step < 26; t.trainer.state.step++) {
         loss_of(&t);
         for (size_t i = 0; i < 32; i++) {
-            const double part = 32 * log(shard->rows.level[i].tau / 0.02) / log(3 / 0.02);
-            const int row = row_of(&shard->rows, i, 1);
+            const double part = 32 * log(micro->rows.level[i].tau / 0.02) / log(3 / 0.02);
+            const int row = row_of(&micro->rows, i, 1);
             assert_true(part >= (double)i && part <= (double)i + 1);
             assert_true(row >= 0);
             seen[row]++;
         }
         for (size_t i = 0; i < 16; i++) {
-            const double part = 16 * log(shard->anchor.level[i].tau / 0.3) / log(3 / 0.3);
+            const double part = 16 * log(micro->anchor.level[i].tau / 0.3) / log(3 / 0.3);
             assert_true(part >= (double)i && part <= (double)i + 1);
-            assert_true(row_of(&shard->anchor, i, sqrt(3.25)) >= 0);
+            assert_true(row_of(&micro->anchor, i, sqrt(3.25)) >= 0);
         }
-        const double now[3] = {(double)shard->rows.noise[0], (double)shard->anchor.noise[0],
-                               shard->anchor.level[0].tau};
+        const double now[3] = {(double)micro->rows.noise[0], (double)micro->anchor.noise[0],
+                               micro->anchor.level[0].tau};
         assert_true(now[0] != now[1]);
         for (int k = 0; k < 3; k++) {
             assert_true(now[k] != last[k]);

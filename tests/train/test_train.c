@@ -28,7 +28,7 @@ static hb_train_settings short_settings(int loss)
     s.loss = loss;
     s.width = 24;
     s.depth = 2;
-    s.batch = 300; /* three shards; the last batch of an epoch goes on at its beginning */
+    s.batch = 300; /* three micro-batches; the last batch of an epoch goes on at its beginning */
     s.anchors = 20;
     s.steps = 30;
     s.ramp = 0.2;

@@ -6,8 +6,7 @@
 #include "support.h"
 #include "train/ball_rows.h"
 #include "train/drift_pool.h"
-#include "train/drift_terms.h"
-#include "train/shard.h"
+#include "train/trainer.h"
 
 #include <unistd.h>
 
@@ -257,7 +256,8 @@ static void start(trial *t, hb_train_settings s, int dim, const char *text, doub
     t->trainer.state.step = 5;
     t->trainer.ramp = 1;
     assert_ok(t->context, t->trainer.source->begin(&t->trainer));
-    assert_ok(&t->trainer.shards[0].alone, hb_shard_step(&t->trainer.shards[0]));
+    assert_ok(&t->trainer.micro_batches[0].alone,
+              hb_micro_batch_step(&t->trainer.micro_batches[0]));
 }
 
 static void finish(trial *t)
@@ -267,11 +267,11 @@ static void finish(trial *t)
     hb_context_destroy(t->context);
 }
 
-/* Root mean square of trust (b/2) e at the shard's anchors by the room of averages, over small balls.
+/* Root mean square of trust (b/2) e at the micro-batch's anchors by the room of averages, over small balls.
  * */
 static double residual_of_estimates(trial *t)
 {
-    const hb_shard *shard = &t->trainer.shards[0];
+    const hb_micro_batch *micro = &t->trainer.micro_batches[0];
     const size_t dim = (size_t)t->trainer.model->info.dim;
     hb_field field;
     hb_mean_settings settings;
@@ -279,15 +279,15 @@ static double residual_of_estimates(trial *t)
     assert_ok(t->context, hb_model_field(t->context, t->trainer.model, &field));
     field.tau_min = 1e-4;
     double sum = 0;
-    for (size_t i = 0; i < shard->anchors; i++) {
-        const hb_noise_level *c = &shard->anchor.level[i];
+    for (size_t i = 0; i < micro->anchors; i++) {
+        const hb_noise_level *c = &micro->anchor.level[i];
         const double radius = sqrt(4 * M_PI * 0.02 * c->b / 2);
         double scaled;
         assert_ok(t->context, hb_mean_residual(t->context, t->drift, &field, &settings, 1, 1,
-                                               shard->anchor.z + i * dim, c->tau, &radius,
+                                               micro->anchor.z + i * dim, c->tau, &radius,
                                                &(hb_residual_values){sizeof(hb_residual_values),
                                                                      NULL, NULL, &scaled, NULL}));
-        sum += pow(0.5 * c->b * shard->anchor.weight[i] * scaled, 2) / (double)shard->anchors;
+        sum += pow(0.5 * c->b * micro->anchor.weight[i] * scaled, 2) / (double)micro->anchors;
     }
     return sqrt(sum);
 }
@@ -307,7 +307,7 @@ static void three_ways_to_the_residual(void **state)
             s.ball_share = 0.01;
             trial t;
             start(&t, s, dim, text[dim - 1], 0.7);
-            rms[k] = sqrt(t.trainer.shards[0].losses[HB_LOSS_RESIDUAL2]);
+            rms[k] = sqrt(t.trainer.micro_batches[0].losses[HB_LOSS_RESIDUAL2]);
             if (k == 0) assert_relative(rms[0], residual_of_estimates(&t), 0.03);
             finish(&t);
         }
@@ -388,7 +388,7 @@ static void targets_are_scores_of_the_data(void **state)
         trial t;
         start(&t, s, dim, dim == 1 ? "-x" : "-x, -y", 0);
         const hb_pool *pool = t.trainer.pool;
-        const hb_rows *rows = &t.trainer.shards[0].rows;
+        const hb_rows *rows = &t.trainer.micro_batches[0].rows;
         assert_relative(pool->size, 1, 1e-12);
         static double weight[4096], covariance[4096 * 4], means[4096 * 2];
         memset(covariance, 0, sizeof covariance);

@@ -254,12 +254,12 @@ static void test_density_of_1e_300(void **state)
 /* By name: how each of them walks. */
 enum { PARAMETRIX, DRAWN_END, GAUGE, BALLS, REVERSED, MOSTLY_REVERSED, WAYS };
 static const hb_walk_plan STEPS[WAYS] = {
-    [PARAMETRIX] = {.finesse = 2},
-    [DRAWN_END] = {.finesse = 2},
-    [GAUGE] = {.way = HB_WALK_GAUGE, .finesse = 4},
-    [BALLS] = {.way = HB_WALK_BALL, .finesse = 4},
-    [REVERSED] = {.way = HB_WALK_REVERSED, .part = 1, .finesse = 4, .finish = 1},
-    [MOSTLY_REVERSED] = {.way = HB_WALK_REVERSED, .part = 0.7, .finesse = 4, .finish = 1}};
+    [PARAMETRIX] = {.rate_multiplier = 2},
+    [DRAWN_END] = {.rate_multiplier = 2},
+    [GAUGE] = {.kind = HB_WALK_GAUGE, .rate_multiplier = 4},
+    [BALLS] = {.kind = HB_WALK_BALL, .rate_multiplier = 4},
+    [REVERSED] = {.kind = HB_WALK_REVERSED, .part = 1, .rate_multiplier = 4, .finish = 1},
+    [MOSTLY_REVERSED] = {.kind = HB_WALK_REVERSED, .part = 0.7, .rate_multiplier = 4, .finish = 1}};
 
 /* 10^6 walks at d = 1 by every kind of step: unbiased within 4 errors, density and score. */
 static void test_steps_are_unbiased(void **state)
@@ -301,7 +301,8 @@ static void test_roulette_keeps_the_mean(void **state)
     const double variance = 0.5 * shrink * shrink + (1 - shrink * shrink) / 2.3;
     const double gap = x[0] - 0.7 * shrink, slope = -gap / variance;
     const hb_walk_problem shared = {.problem = problem, .d = 1, .tau = 0.9, .closed_form = 1};
-    const hb_walk_plan plan = {.finesse = 63}; // rate tau = 63 * 0.5 * 2.3 * 0.9 = 65.2 > 64
+    const hb_walk_plan plan = {.rate_multiplier =
+                                   63}; // rate tau = 63 * 0.5 * 2.3 * 0.9 = 65.2 > 64
     const walk_answer answer = forced_walks(&shared, &plan, x, 5, 1 << 16);
     assert_true(answer.at.relative < 0.05);
     assert_covers(&answer, 1, -0.5 * (gap * gap / variance + log(2 * M_PI * variance)), &slope, 4,
@@ -321,7 +322,7 @@ static void test_rotation_by_rings(void **state)
     for (int full = 0; full < 2; full++) {
         const hb_walk_problem shared = {
             .problem = problem, .d = 2, .tau = 0.3, .full_frame = full, .closed_form = !full};
-        const hb_walk_plan plan = {.finesse = 2};
+        const hb_walk_plan plan = {.rate_multiplier = 2};
         const walk_answer answer = forced_walks(&shared, &plan, x, 11, 1 << 18);
         assert_true(answer.at.relative > 1e-5 && answer.at.relative < 0.01);
         assert_covers(&answer, 2, v, gradient, 4.5, 0);
@@ -351,7 +352,8 @@ static void test_gauge_in_six_dimensions(void **state)
                                         .full_frame = 1,
                                         .gradient = 1,
                                         .closed_form = 1};
-        const hb_walk_plan plan = {.way = balls ? HB_WALK_BALL : HB_WALK_GAUGE, .finesse = 8};
+        const hb_walk_plan plan = {.kind = balls ? HB_WALK_BALL : HB_WALK_GAUGE,
+                                   .rate_multiplier = 8};
         const walk_answer answer = forced_walks(&shared, &plan, x, 3, 1 << 15);
         assert_true(answer.steps > 1.5);
         assert_true(answer.at.relative < 0.03);
@@ -412,19 +414,19 @@ static void test_watch(void **state)
     const hb_sampling_settings settings = {.seed = 5};
     const double x = 0.4;
     const unsigned char wanted = 1;
-    double tally[3][MOST], score, se;
-    hb_tally_answer at[2];
+    double sums[3][MOST], score, se;
+    hb_answer at[2];
     hb_estimator e;
-    assert_true(hb_tally_size(1) <= MOST);
+    assert_true(hb_accumulator_size(1) <= MOST);
     assert_ok(CTX, hb_walk_estimator(CTX, problem, 0.25, &settings, 1, &x, &e));
     for (int k = 0; k < 3; k++) {
-        hb_tally_clear(1, tally[k]);
-        assert_ok(CTX, (k == 1 ? e.watch : e.round)(e.self, 0, &wanted, tally[k]));
+        hb_accumulator_clear(1, sums[k]);
+        assert_ok(CTX, (k == 1 ? e.diagnostic : e.round)(e.self, 0, &wanted, sums[k]));
     }
-    assert_memory_equal(tally[0], tally[2], hb_tally_size(1) * sizeof(double));
-    assert_true(hb_tally_units(tally[1]) == (double)e.samples_per_round);
+    assert_memory_equal(sums[0], sums[2], hb_accumulator_size(1) * sizeof(double));
+    assert_true(hb_accumulator_units(sums[1]) == (double)e.samples_per_round);
     for (int k = 0; k < 2; k++)
-        hb_tally_answer_of(1, tally[k], e.log_scale[0], at + k, &score, &se);
+        hb_accumulator_answer(1, sums[k], e.log_scale[0], at + k, &score, &se);
     assert_near(at[1].log_density, at[0].log_density, 5 * at[1].log_density_se);
     assert_near(at[1].log_density_se, at[0].log_density_se, 0.3 * at[0].log_density_se);
     assert_true(at[1].log_density != at[0].log_density);

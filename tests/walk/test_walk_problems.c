@@ -13,7 +13,7 @@ static void test_bistable(void **state)
     hb_problem_destroy(problem);
 }
 
-/* Few and long steps, where what the clocks ring for is a large part of the answer. */
+/* Few and long steps, where what the clocks event for is a large part of the answer. */
 static void test_long_steps(void **state)
 {
     (void)state;
@@ -21,7 +21,8 @@ static void test_long_steps(void **state)
     const double x[1] = {1.2};
     double v, gradient, tau;
     grid_answer(problem, 0.1, 1, x, &v, &gradient, &tau);
-    const hb_walk_plan plans[] = {{.finesse = 1}, {.way = HB_WALK_GAUGE, .finesse = 8}};
+    const hb_walk_plan plans[] = {{.rate_multiplier = 1},
+                                  {.kind = HB_WALK_GAUGE, .rate_multiplier = 8}};
     for (int k = 0; k < 2; k++) {
         const hb_walk_problem shared = {
             .problem = problem, .d = 1, .tau = tau, .gradient = k, .closed_form = 1};
@@ -90,7 +91,7 @@ static void test_van_der_pol(void **state)
     hb_problem_destroy(problem);
 }
 
-/* ---- the claimed errors --------------------------------------------------------------------- */
+/* ---- the reported errors --------------------------------------------------------------------- */
 
 enum { REPETITIONS = 200 };
 
@@ -107,7 +108,7 @@ static void assert_coverage(const hb_walk_problem *shared, const hb_walk_plan *p
     const double u = exp(v);
     for (uint64_t k = 0; k < REPETITIONS; k++) {
         const walk_answer w = forced_walks(shared, plan, x, 1000 + k, walks);
-        assert_int_equal(w.at.doubt, HB_TALLY_FINE);
+        assert_int_equal(w.at.flag, HB_FLAG_NONE);
         counts[0] += holds(w.at.density, w.at.density_se, u);
         counts[1] += holds(w.at.log_density, w.at.log_density_se, v);
         counts[2] += holds(w.at.entropy, w.at.entropy_se, u * v);
@@ -128,8 +129,8 @@ static void test_coverage_of_the_gauge(void **state)
     grid_answer(problem, 0.1, 1, x, &v, &gradient, &tau);
     const hb_walk_problem shared = {
         .problem = problem, .d = 1, .tau = tau, .gradient = 1, .closed_form = 1};
-    assert_coverage(&shared, &(hb_walk_plan){.way = HB_WALK_GAUGE, .finesse = 8}, x, 1024, v,
-                    &gradient);
+    assert_coverage(&shared, &(hb_walk_plan){.kind = HB_WALK_GAUGE, .rate_multiplier = 8}, x, 1024,
+                    v, &gradient);
     hb_problem_destroy(problem);
 }
 
@@ -142,7 +143,8 @@ static void test_coverage_of_the_reversed_walk(void **state)
     grid_answer(problem, 0.15, 1, x, &v, &gradient, &tau);
     const hb_walk_problem shared = {
         .problem = problem, .d = 1, .tau = tau, .gradient = 1, .closed_form = 1};
-    const hb_walk_plan plan = {.way = HB_WALK_REVERSED, .part = 0.75, .finesse = 8, .finish = 2};
+    const hb_walk_plan plan = {
+        .kind = HB_WALK_REVERSED, .part = 0.75, .rate_multiplier = 8, .finish = 2};
     assert_coverage(&shared, &plan, x, 1024, v, &gradient);
     hb_problem_destroy(problem);
 }
@@ -157,20 +159,20 @@ static void test_coverage_of_the_parametrix(void **state)
     grid_answer(problem, 0.3, 1, x, &v, gradient, &tau);
     const hb_walk_problem shared = {
         .problem = problem, .d = 2, .tau = tau, .full_frame = 1, .closed_form = 1};
-    assert_coverage(&shared, &(hb_walk_plan){.finesse = 2}, x, 1024, v, gradient);
+    assert_coverage(&shared, &(hb_walk_plan){.rate_multiplier = 2}, x, 1024, v, gradient);
     hb_problem_destroy(problem);
 }
 
 /* ---- failures ------------------------------------------------------------------------------- */
 
-/* Each case must be flagged: by a doubt, with infinite errors; never a number with a small error.
+/* Each case must be flagged: by a flag, with infinite errors; never a number with a small error.
  * */
 static void assert_flagged(const char *drift, double tau, double x)
 {
     hb_problem *problem = walk_problem_of(1, drift, "sqrt(2)", "gaussian(mean=2,var=0.1)");
     walk_answer answer;
     estimate_walks(CTX, problem, tau, 1, 1, 1, &x, &answer, NULL);
-    if (answer.at.doubt == HB_TALLY_FINE)
+    if (answer.at.flag == HB_FLAG_NONE)
         fail_msg("%s at %g: %g +- %g is not flagged", drift, x, answer.at.density,
                  answer.at.density_se);
     assert_true(isinf(answer.at.density_se));

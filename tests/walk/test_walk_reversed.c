@@ -3,9 +3,10 @@
 #include "walk_support.h"
 
 static const char *const BISTABLE = "2*(x - x^3)";
-static const hb_walk_plan WHOLE = {.way = HB_WALK_REVERSED, .part = 1, .finesse = 8, .finish = 2};
+static const hb_walk_plan WHOLE = {
+    .kind = HB_WALK_REVERSED, .part = 1, .rate_multiplier = 8, .finish = 2};
 static const hb_walk_plan THREE_QUARTERS = {
-    .way = HB_WALK_REVERSED, .part = 0.75, .finesse = 8, .finish = 2};
+    .kind = HB_WALK_REVERSED, .part = 0.75, .rate_multiplier = 8, .finish = 2};
 
 static hb_problem *chain(int dim, const char *potential)
 {
@@ -147,7 +148,8 @@ static void test_estimator_names_it(void **state)
     const double x[1] = {1.6};
     char note[512];
     walk_answer answer;
-    estimate_walks(CTX, problem, 1.2, 3, 1, 1, x, &answer, note); // too long for one likeliest way
+    estimate_walks(CTX, problem, 1.2, 3, 1, 1, x, &answer,
+                   note); // too long for one most probable path
     assert_non_null(strstr(note, "reversed at 1 of 1 points"));
     hb_problem_destroy(problem);
 }
