@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_LINES, MOST_PARAMETERS, MOST_COLUMNS = 60, 8, 100
 
 # Long functions that stay, by name, with the reason.
-LONG = {"solve_all": "grid_solve.c: stationary, tensor and refinement in one loop, still to be taken apart"}
+LONG = {}
 # How many functions of a module, beside the public ones, may have more parameters; public calls keep the order of
 # docs/interface.md and name each array that they fill. Lower a number when one goes.
 WIDE = {

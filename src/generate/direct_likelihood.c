@@ -4,7 +4,7 @@
  * flow carries from tau_max. Along a path of the flow, with e the residual of v in the
  * Fokker-Planck equation,
  *     v - ln p at tau_min = (v - ln p at tau_max) - int e dtau,
- * so both agree as well as v solves its equation. n samples x_i of the flow, of density p, measure it:
+ * so both agree as well as v solves its equation. Samples x_1..x_n of the flow measure it:
  *     D_i = v(x_i) - ln p(x_i),   ln Z = ln mean e^(D_i) = ln int e^v   (importance sampling),
  *     fraction of samples that count = (sum e^D)^2/(n sum e^(2D)).
  * The answer is v - ln Z. Its error is calibrated (split conformal prediction: V. Vovk,

@@ -164,8 +164,8 @@ typedef struct hb_metropolis {
     double *noise, *uniform;          // (n, dim), (n)
     hb_workspace work;
 } hb_metropolis;
-/* Scratch (in work) of a struct whose first fields are set; value and gradient at x are the caller's
- * to fill, before the first move and whenever the target is another one. */
+/* Scratch (in work) of a struct whose first fields are set. The caller fills value and gradient at
+ * x before the first move and whenever the target is another one. */
 hb_status hb_metropolis_create(hb_metropolis *m);
 /* One step of all rows: normals of `stream`, uniforms of the next. */
 hb_status hb_metropolis_move(hb_metropolis *m, uint64_t stream);

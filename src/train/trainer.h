@@ -224,9 +224,9 @@ hb_status hb_dsm_add(hb_micro_batch *micro);
 hb_status hb_target_create(hb_micro_batch *micro);
 hb_status hb_target_average(hb_micro_batch *micro);
 
-/* How much an anchor of a constraint counts: b, under OU and VE no less than at tau = 0.02, since an
- * error of ln u at small tau is the integral of the scaled residual over ln tau; above 64 dimensions
- * a b, since a network memorises rows at small tau. */
+/* How much an anchor of a constraint counts: b, under OU and VE no less than at tau = 0.02, since
+ * an error of ln u at small tau is the integral of the scaled residual over ln tau; above 64
+ * dimensions a b, since a network memorises rows at small tau. */
 double hb_anchor_weight(const hb_noise_level *level, int dim);
 
 /* h(r) = r^2/2 for |r| <= 1, |r| - 1/2 beyond; slope: its derivative. */
