@@ -4,7 +4,7 @@
  * and the asked points as markers; of a solution by sampling, which has no grid, the asked
  * points with bars of two errors. Several times: the curves, or the points, of all times in one
  * picture, coloured by time; in an animation a frame for each time, all with the same axes.
- * Curves end where the core region of their time ends (solve_scene.h), where several are shown. */
+ * Curves end where the core region of their time ends (solve_scene.c), where several are shown. */
 #include "command_solve.h"
 #include "plot_path.h"
 #include "study.h"

@@ -41,7 +41,7 @@ typedef struct tensor_chain {
     hb_chain_hints *hints;
     size_t d;
     double least[3];             /* of M_aa */
-    double part[9];              /* selling.h; by pair of axes */
+    double part[9];              /* selling.c; by pair of axes */
     int reduced;                 /* for d = 3: all nodes by Selling's reduction */
     double *M;                   // (size, d, d)
     double *weight;              // (size, HB_SELLING_MOST)

@@ -11,7 +11,7 @@
  * longer than 2 sqrt(2 d h): neither changes the mean.
  *
  * The gradient: walks from x +- r e_j with the same e. u_h - u is O(h); the same walks with half
- * the steps (two e are one) show its size, which is a part of the errors (accumulator_bias.c).
+ * the steps (two e are one) show its size, which is a part of the errors (accumulator.c).
  *
  * Must reproduce, with any network: F = -x from N(0,1), tau 0.5, x = 0: the mean of e^w is 1/sqrt(2
  * pi) = 0.398942 for h -> 0 (tests/python/test_solve_network.py has it in four dimensions). */

@@ -1,4 +1,4 @@
-/* The drift at points, and the Fokker-Planck residual of the reference (drift_terms.h).
+/* The drift at points, and the Fokker-Planck residual of the reference (trainer.h).
  *
  * OU and VE have F = c z with c = -1 or 0, and v_ref solves their equation. With a user's drift
  * v_ref = ln N(z; m, V along fixed axes) is made of moments and solves nothing. With p_r =

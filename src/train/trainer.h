@@ -47,9 +47,10 @@ typedef struct hb_recipe {
 } hb_recipe;
 
 /* What a loss adds to denoising score matching. create makes the micro-batch's scratch
- * (hb_scratch_create) for up to micro->anchors anchors; add adds its gradient, times trainer->ramp,
- * to micro->gradient and its value to micro->losses. All but add may be NULL; discard goes with
- * prepare. */
+ * (hb_scratch_create) for up to micro->anchors anchors; add runs after hb_dsm_add, which sets
+ * micro->gradient: it adds its gradient, times settings.weight and trainer->ramp, and its value to
+ * micro->losses. Both are divided by the anchors of the whole step, since micro-batches are summed.
+ * It is not called without anchors. All but add may be NULL; discard goes with prepare. */
 typedef struct hb_constraint {
     double weight, most_weight; /* of its recipe: up to three dimensions, and at most above */
     int target_rows;            /* of its recipe */
