@@ -8,13 +8,13 @@
  *
  * Before a loop the ticket is closed, so that a thread that still looks at the last loop cannot
  * take one of the new loop's tasks with half of what belongs to it. A thread without work looks for
- * some for a moment, and then sleeps. */
+ * some for a moment, and then sleeps; so does the calling thread, for the last tasks. It must not
+ * yield instead: on a busy machine each sched_yield gives up a whole slice of time. */
 #include "base/thread_pool.h"
 #include "base/context.h"
 #include "base/memory.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@
 
 enum {
     LOOKS = 4000, /* for work, before a thread sleeps */
-    WAITS = 2000  /* for the last tasks, before the calling thread lets others run */
+    WAITS = 2000  /* for the last tasks, before the calling thread sleeps */
 };
 
 #define CLOSED UINT32_MAX
@@ -35,9 +35,9 @@ struct hb_thread_pool {
     _Atomic hb_task task;
     _Atomic(void *) user;
     atomic_size_t done;
-    atomic_int sleepers, leave;
+    atomic_int sleepers, waiting, leave;
     pthread_mutex_t lock; /* of what is below, and of sleeping */
-    pthread_cond_t wake;
+    pthread_cond_t wake, ended;
     size_t failed; /* the lowest index of a failed task */
     hb_status status;
     int started; /* threads that know their number */
@@ -68,6 +68,28 @@ static int pool_has_work(hb_thread_pool *c)
     return next != CLOSED && next < atomic_load(&c->n);
 }
 
+/* The last task is done: wakes the calling thread if it sleeps. */
+static void pool_tell_end(hb_thread_pool *c)
+{
+    if (!atomic_load(&c->waiting)) return;
+    pthread_mutex_lock(&c->lock);
+    pthread_cond_signal(&c->ended);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* Until all tasks are done. `waiting` is set before `done` is read, and the last task reads them in
+ * the other order: one of both sees the other. */
+static void pool_wait(hb_thread_pool *c, size_t n)
+{
+    for (int k = 0; k < WAITS && atomic_load(&c->done) < n; k++) pause_briefly();
+    if (atomic_load(&c->done) == n) return;
+    pthread_mutex_lock(&c->lock);
+    atomic_store(&c->waiting, 1);
+    while (atomic_load(&c->done) < n) pthread_cond_wait(&c->ended, &c->lock);
+    atomic_store(&c->waiting, 0);
+    pthread_mutex_unlock(&c->lock);
+}
+
 /* Takes tasks until none is left. */
 static void pool_work(hb_thread_pool *c, int thread)
 {
@@ -81,7 +103,7 @@ static void pool_work(hb_thread_pool *c, int thread)
         if (!atomic_compare_exchange_weak(&c->ticket, &ticket, ticket + 1)) continue;
         const hb_status status = task(user, index, thread);
         if (status != HB_OK) pool_note_failure(c, index, status);
-        atomic_fetch_add(&c->done, 1);
+        if (atomic_fetch_add(&c->done, 1) + 1 == n) pool_tell_end(c);
         ticket = atomic_load(&c->ticket);
     }
 }
@@ -142,12 +164,7 @@ hb_status hb_thread_pool_run(hb_thread_pool *c, size_t n, hb_task task, void *us
     atomic_store(&c->ticket, loop);
     pool_wake(c);
     pool_work(c, 0);
-    for (int k = 0; atomic_load(&c->done) < n; k++) {
-        if (k < WAITS)
-            pause_briefly();
-        else
-            sched_yield();
-    }
+    pool_wait(c, n);
     return c->status;
 }
 
@@ -185,6 +202,7 @@ hb_status hb_thread_pool_create(hb_context *context, int threads, hb_thread_pool
     atomic_store(&c->ticket, CLOSED);
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->wake, NULL);
+    pthread_cond_init(&c->ended, NULL);
     pool_start(c, threads);
     *out = c;
     return HB_OK;
@@ -199,6 +217,7 @@ void hb_thread_pool_destroy(hb_thread_pool *c)
     pthread_mutex_unlock(&c->lock);
     for (int k = 0; k + 1 < c->threads; k++) pthread_join(c->thread[k], NULL);
     pthread_cond_destroy(&c->wake);
+    pthread_cond_destroy(&c->ended);
     pthread_mutex_destroy(&c->lock);
     hb_release(c->context, c->thread);
     hb_release(c->context, c);
