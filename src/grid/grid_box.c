@@ -199,8 +199,7 @@ static hb_status box_follow_inflated(box_search *s, double inflation, const doub
 static hb_status box_follow_tails(box_search *s, const double *widths, const hb_grid_box *box)
 {
     const int tensor = s->paths.tensor;
-    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): dim is 1 to 3 here */
-    double inflation = (tensor ? TENSOR_INFLATION : INFLATION)[s->d - 1];
+    double inflation = tensor ? TENSOR_INFLATION[s->d - 1] : INFLATION[s->d - 1];
     for (int wide = 1; wide && inflation > 1; inflation *= SHRINK) {
         HB_TRY(box_follow_inflated(s, inflation, widths));
         wide = tensor && s->stopped;
