@@ -14,7 +14,8 @@ from heatball import _native, _native_mpi
 from command_line import ROOT
 
 MPI_HEADER = ROOT / "include/heatball/mpi.h"  # of a library of its own
-HEADERS = sorted(set((ROOT / "include/heatball").glob("*.h")) - {MPI_HEADER})
+OLD_NAMES = ROOT / "include/heatball/compat.h"  # for programs of 0.2, not for bindings
+HEADERS = sorted(set((ROOT / "include/heatball").glob("*.h")) - {MPI_HEADER, OLD_NAMES})
 
 
 def code_of_headers(headers=HEADERS):
