@@ -237,8 +237,8 @@ static hb_status train_check_density(training *t)
         t->data.dim > MOST_CHECKED_DIM || (hb_session_quiet(t->session) && !t->v->json))
         return HB_OK;
     hb_session_count(t->session, "checking the density", "samples");
-    const hb_status status =
-        hb_model_density_check(context, t->model, NULL, 0, -1, sizeof t->check, &t->check);
+    const hb_status status = hb_model_density_check(context, t->model, NULL, 0, -1, sizeof t->check,
+                                                    &t->check, NULL, NULL);
     if (status != HB_ERROR_NUMERICAL && status != HB_ERROR_ARGUMENT) return status;
     t->check.rows = 0;
     return HB_OK;

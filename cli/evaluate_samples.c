@@ -121,15 +121,15 @@ static hb_status measure_direct(hb_evaluate_frame *f, const comparison *c, doubl
     hb_generate_settings_default(sizeof settings, &settings);
     settings.seed = f->plan->seed;
     hb_status status = hb_model_density_check(f->context, f->plan->model, &settings, 0, -1,
-                                              sizeof out->check, &out->check);
+                                              sizeof out->check, &out->check, NULL, NULL);
     if (status == HB_ERROR_NUMERICAL) {
         out->check.rows = 0;
         snprintf(out->no_direct, sizeof out->no_direct, "%s", hb_context_message(f->context));
         return HB_OK;
     }
     if (status == HB_OK)
-        status = hb_model_direct_likelihood(f->context, f->plan->model, c->n, &out->check, c->rows,
-                                            NULL, value, NULL);
+        status = hb_model_direct_likelihood(f->context, f->plan->model, c->n, &out->check, NULL,
+                                            NULL, c->rows, NULL, value, NULL);
     if (status != HB_OK) return status;
     const double bias = fabs(out->check.mean) + out->check.spread / sqrt((double)out->check.rows);
     hb_evaluate_mean(c->n, value, &out->direct, &out->direct_se);

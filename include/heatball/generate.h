@@ -139,26 +139,27 @@ typedef struct hb_density_check {
     double effective;                         /* fraction of the samples that count in it */
     double mean, spread; /* mean and standard deviation of v - log_normaliser - ln p, nats */
     double error_all;    /* 95 % of the samples differ by less than 1.96 of it */
-    double level[4];     /* v from which on a row belongs to a stratum, rising */
-    double error[4];     /* the same as error_all in each */
 } hb_density_check;
 
 /* Draws `samples` samples (0: 256; at least 80) of one label (-1: none) by the probability-flow
- * ODE, and compares the two densities there: normalisation by importance sampling, and the errors
- * of hb_model_direct_likelihood. Uses tau_min, tau_max, tolerance and seed of the settings. Costs
- * as many samples and likelihoods by the ODE; once for a model. */
+ * ODE, and compares the two densities there: normalisation by importance sampling, and what the
+ * errors of hb_model_direct_likelihood need (either may be NULL): z[samples][dim], the samples as
+ * hb_model_standardise gives them, and off[samples], by how much the two densities differ there.
+ * Uses tau_min, tau_max, tolerance and seed of the settings. Costs as many samples and likelihoods
+ * by the ODE; once for a model. */
 HB_API hb_status hb_model_density_check(hb_context *context, const hb_model *model,
                                         const hb_generate_settings *settings, size_t samples,
-                                        int label, size_t size, hb_density_check *out);
+                                        int label, size_t size, hb_density_check *out, double *z,
+                                        double *off);
 /* ln p(x)[n] at the check's tau_min from one pass of the network: v - log_normaliser. error[n]
- * (NULL: not wanted), calibrated on the samples of the check: 1.96 errors cover the difference to
- * hb_model_likelihood for 95 % of rows that are distributed as they are; infinite where x is less
- * likely than all of them. It does not count that the score was learnt from data. Rows whose error
- * is too large: hb_model_likelihood. docs/likelihoods.md. */
+ * (NULL: not wanted) from z and off of the check: 1.96 errors are the largest difference of the
+ * two densities at the 20 samples nearest to x, infinite where x lies apart from all samples. It
+ * tells the difference to hb_model_likelihood, not that the score was learnt from data. Rows whose
+ * error is too large: hb_model_likelihood. docs/likelihoods.md. */
 HB_API hb_status hb_model_direct_likelihood(hb_context *context, const hb_model *model, size_t n,
-                                            const hb_density_check *check, const double *x,
-                                            const int *labels, double *log_likelihood,
-                                            double *error);
+                                            const hb_density_check *check, const double *z,
+                                            const double *off, const double *x, const int *labels,
+                                            double *log_likelihood, double *error);
 
 /* ln of the integral of e^v at the model's tau_max, v the logarithm of its density (energy head):
  * what is taken off its likelihoods, and the standard error of that. One or two dimensions: by a

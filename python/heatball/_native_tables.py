@@ -685,8 +685,6 @@ DensityCheck._fields_ = [
     ("mean", c_double),
     ("spread", c_double),
     ("error_all", c_double),
-    ("level", c_double * 4),
-    ("error", c_double * 4),
 ]
 
 GridSettings._fields_ = [
@@ -1222,10 +1220,10 @@ SIGNATURES = {
     "hb_model_likelihood": (c_int, (POINTER(Context), POINTER(Model), POINTER(GenerateSettings),
      c_int, c_size_t, POINTER(c_double), POINTER(c_int), POINTER(c_double), POINTER(c_double))),
     "hb_model_density_check": (c_int, (POINTER(Context), POINTER(Model), POINTER(GenerateSettings),
-     c_size_t, c_int, c_size_t, POINTER(DensityCheck))),
+     c_size_t, c_int, c_size_t, POINTER(DensityCheck), POINTER(c_double), POINTER(c_double))),
     "hb_model_direct_likelihood": (c_int, (POINTER(Context), POINTER(Model), c_size_t,
-     POINTER(DensityCheck), POINTER(c_double), POINTER(c_int), POINTER(c_double),
-     POINTER(c_double))),
+     POINTER(DensityCheck), POINTER(c_double), POINTER(c_double), POINTER(c_double), POINTER(c_int),
+     POINTER(c_double), POINTER(c_double))),
     "hb_model_log_normaliser": (c_int, (POINTER(Context), POINTER(Model), c_uint64,
      POINTER(c_double), POINTER(c_double))),
     "hb_grid_settings_default": (None, (c_size_t, POINTER(GridSettings))),

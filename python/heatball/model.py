@@ -384,25 +384,26 @@ class Model(Shown):
             return out, errors, bias, np.ones(len(x), bool)
         for label in np.unique(labels) if labels is not None else [-1]:
             of = np.flatnonzero(labels == label) if labels is not None else slice(None)
-            check, part = self._check(int(label), settings, threads), np.ascontiguousarray(x[of])
+            (check, z, off), part = self._check(int(label), settings, threads), np.ascontiguousarray(x[of])
             values, spread = np.empty(len(part)), np.empty(len(part))
             own = None if labels is None else np.ascontiguousarray(labels[of])
-            call("hb_model_direct_likelihood", threads, self._model, len(part), ctypes.byref(check), pointer(part),
-                 _ints(own), pointer(values), pointer(spread))
+            call("hb_model_direct_likelihood", threads, self._model, len(part), ctypes.byref(check), pointer(z),
+                 pointer(off), pointer(part), _ints(own), pointer(values), pointer(spread))
             out[of], errors[of] = values, spread
             bias = max(bias, abs(check.mean) + check.spread / math.sqrt(check.rows))
         return out, errors, bias, errors > most
 
     def _check(self, label, settings, threads, rows=CHECK_ROWS):
-        """The hb_density_check of a label, kept with the model."""
+        """The hb_density_check of a label with its samples z and how far both densities differ there, kept with the model."""
         kept = self.__dict__.setdefault("_checks", {})
         key = (label, rows, *(repr(getattr(settings, name)) for name in ("tau_min", "tau_max", "tolerance", "seed")))
         if key not in kept:
-            check = DensityCheck()
+            check, n = DensityCheck(), rows or CHECK_ROWS
+            z, off = np.empty((n, self.dim)), np.empty(n)
             with interruptible(threads) as run:
                 run("hb_model_density_check", self._model, ctypes.byref(settings), rows, label, ctypes.sizeof(check),
-                    ctypes.byref(check))
-            kept[key] = check
+                    ctypes.byref(check), pointer(z), pointer(off))
+            kept[key] = check, z, off
         return kept[key]
 
     def density_check(self, *, samples: int = CHECK_ROWS, label: int = -1, tau_min: float | None = None,
@@ -425,9 +426,9 @@ class Model(Shown):
         -------
         Result
             log_normaliser, log_normaliser_se: ln of the integral of the network's density, 0 if it is normalised, and the
-            standard error; effective: fraction of the samples that count in it; mean, spread: mean and standard deviation of the difference of ln p
-            from one pass, normalised, to that of the ODE; error_all: 95 % of the samples differ by less than 1.96 of it;
-            level, error: the same for four strata of the log-density, from its level on.
+            standard error; effective: fraction of the samples that count in it; mean, spread: mean and standard
+            deviation of the difference of ln p from one pass, normalised, to that of the ODE; error_all: 95 % of the
+            samples differ by less than 1.96 of it.
 
         Examples
         --------
@@ -438,10 +439,9 @@ class Model(Shown):
         True
         """
         settings = _settings(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance, seed=seed)
-        found = self._check(c_int("label", label, -1, INT_MAX), settings, threads, c_int("samples", samples, 0, INT_MAX))
-        names = [name for name, _ in DensityCheck._fields_ if name not in ("size", "level", "error")]
-        return Result({**{name: getattr(found, name) for name in names}, "level": np.array(found.level),
-                       "error": np.array(found.error)}, f"Density of one pass at tau {found.tau_min:g} against the ODE's")
+        found, _, _ = self._check(c_int("label", label, -1, INT_MAX), settings, threads, c_int("samples", samples, 0, INT_MAX))
+        names = [name for name, _ in DensityCheck._fields_ if name != "size"]
+        return Result({name: getattr(found, name) for name in names}, f"Density of one pass at tau {found.tau_min:g} against the ODE's")
 
     def log_normaliser(self, *, seed: int = 1, threads: int = 0) -> tuple[float, float]:
         """Return ln of the integral of the model's density at tau_max, and the standard error of it.

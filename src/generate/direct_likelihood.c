@@ -7,13 +7,15 @@
  * so both agree as well as v solves its equation. Samples x_1..x_n of the flow measure it:
  *     D_i = v(x_i) - ln p(x_i),   ln Z = ln mean e^(D_i) = ln int e^v   (importance sampling),
  *     fraction of samples that count = (sum e^D)^2/(n sum e^(2D)).
- * The answer is v - ln Z. Its error is calibrated (split conformal prediction: V. Vovk,
- * A. Gammerman, G. Shafer, Algorithmic learning in a random world, 2005; J. Lei et al., JASA 113,
- * 2018): samples are sorted by v into STRATA strata, and the ceil(0.95 (m + 1))-th smallest
- * |D_i - ln Z| of the m in one is 1.96 errors there. So 1.96 errors hold for 95 % of rows that are
- * distributed as the samples. Rows that are less likely than all samples have no error: infinite.
- * That the score itself is wrong is not counted.
+ * The answer is v - ln Z. Its error at x is calibrated (conformal prediction: V. Vovk,
+ * A. Gammerman, G. Shafer, Algorithmic learning in a random world, 2005): 1.96 errors are the
+ * largest |D_i - ln Z| of the NEAR = 20 samples nearest to x. If D at x and there are exchangeable,
+ * it is exceeded in 1 of 21 rows. A quantile over all samples would hide a small mode whose weight
+ * is wrong. The error is infinite where x lies apart from the samples (as in the local outlier
+ * factor of M. Breunig et al., SIGMOD 29, 2000): its 20th sample is farther than the 20th
+ * neighbour of any of those 20. That the score itself is wrong is not counted.
  * A number to reproduce: a network that gives 0 has v = ln p: ln Z = 0. */
+#include "base/linear_algebra.h"
 #include "base/sized.h"
 #include "generate/reverse.h"
 #include "net/model_parts.h"
@@ -21,13 +23,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { STRATA = 4, USUAL_ROWS = 256, LEAST_ROWS = 80, EXACT_DIM = 64, PROBES = 16 };
+enum { NEAR = 20, USUAL_ROWS = 256, LEAST_ROWS = 80, EXACT_DIM = 64, PROBES = 16 };
 static const double COVERED = 0.95, NORMAL = 1.959963984540054;
-
-/* A sample: v, v - ln p, and how far ln p itself may be off. */
-typedef struct direct_sample {
-    double v, difference, bound;
-} direct_sample;
 
 typedef struct direct_run {
     hb_context *context;
@@ -36,16 +33,10 @@ typedef struct direct_run {
     size_t n;
     double *x, *v, *tau; // (n, dim), (n), (n)
     double *p, *error;   // (n), (n, 2): ln p by the ODE
+    double *difference;  // (n): v - ln p
     int *labels;         // (n)
-    direct_sample *sample;
     hb_workspace work;
 } direct_run;
-
-static int direct_compare_samples(const void *a, const void *b)
-{
-    const direct_sample *x = a, *y = b;
-    return (x->v > y->v) - (x->v < y->v);
-}
 
 static int direct_compare_reals(const void *a, const void *b)
 {
@@ -65,12 +56,10 @@ static hb_status direct_draw(direct_run *run)
     HB_TRY(hb_model_likelihood(context, model, &run->settings, probes, run->n, run->x, labels,
                                run->p, run->error));
     for (size_t i = 0; i < run->n; i++) {
-        const double *error = run->error + 2 * i;
-        run->sample[i] = (direct_sample){run->v[i], run->v[i] - run->p[i], error[1]};
-        HB_CHECK(context, isfinite(run->sample[i].difference), HB_ERROR_NUMERICAL,
+        run->difference[i] = run->v[i] - run->p[i];
+        HB_CHECK(context, isfinite(run->difference[i]), HB_ERROR_NUMERICAL,
                  "the log-density of sample %zu of the model is not finite", i + 1);
     }
-    qsort(run->sample, run->n, sizeof *run->sample, direct_compare_samples);
     return HB_OK;
 }
 
@@ -79,9 +68,9 @@ static void direct_normalise(const direct_run *run, hb_density_check *out)
 {
     const double n = (double)run->n;
     double most = -INFINITY, sum = 0, squares = 0;
-    for (size_t i = 0; i < run->n; i++) most = fmax(most, run->sample[i].difference);
+    for (size_t i = 0; i < run->n; i++) most = fmax(most, run->difference[i]);
     for (size_t i = 0; i < run->n; i++) {
-        const double w = exp(run->sample[i].difference - most);
+        const double w = exp(run->difference[i] - most);
         sum += w;
         squares += w * w;
     }
@@ -90,34 +79,21 @@ static void direct_normalise(const direct_run *run, hb_density_check *out)
     out->log_normaliser_se = sqrt(fmax(0, 1 / out->effective - 1) / (n - 1));
 }
 
-/* The quantile of conformal prediction of |D - ln Z| over samples first .. first+m-1, as a standard
- * error; distance (m): scratch. */
-static double direct_quantile(const direct_run *run, double log_normaliser, size_t first, size_t m,
-                              double *distance)
+/* off (n): |D - ln Z| of the samples with the bound of the ODE; their mean, spread and quantile. */
+static void direct_calibrate(const direct_run *run, double *off, hb_density_check *out)
 {
-    const size_t rank = (size_t)ceil(COVERED * (double)(m + 1));
-    for (size_t i = 0; i < m; i++) {
-        const direct_sample *s = run->sample + first + i;
-        distance[i] = fabs(s->difference - log_normaliser) + s->bound;
+    const size_t n = run->n, rank = (size_t)ceil(COVERED * (double)(n + 1));
+    double mean = 0, squares = 0, *sorted = run->p;
+    for (size_t i = 0; i < n; i++) {
+        const double d = run->difference[i] - out->log_normaliser;
+        sorted[i] = fabs(d) + run->error[2 * i + 1];
+        if (off) off[i] = sorted[i];
+        mean += d / (double)n;
     }
-    qsort(distance, m, sizeof *distance, direct_compare_reals);
-    return distance[(rank < m ? rank : m) - 1] / NORMAL;
-}
-
-static void direct_calibrate(const direct_run *run, hb_density_check *out)
-{
-    const size_t n = run->n;
-    double mean = 0, squares = 0;
-    for (size_t k = 0; k < STRATA; k++) {
-        const size_t first = k * n / STRATA, next = (k + 1) * n / STRATA;
-        out->level[k] = run->sample[first].v;
-        out->error[k] = direct_quantile(run, out->log_normaliser, first, next - first, run->error);
-    }
-    out->error_all = direct_quantile(run, out->log_normaliser, 0, n, run->error);
     for (size_t i = 0; i < n; i++)
-        mean += (run->sample[i].difference - out->log_normaliser) / (double)n;
-    for (size_t i = 0; i < n; i++)
-        squares += pow(run->sample[i].difference - out->log_normaliser - mean, 2);
+        squares += pow(run->difference[i] - out->log_normaliser - mean, 2);
+    qsort(sorted, n, sizeof *sorted, direct_compare_reals);
+    out->error_all = sorted[(rank < n ? rank : n) - 1] / NORMAL;
     out->mean = mean;
     out->spread = sqrt(squares / (double)(n - 1));
 }
@@ -127,7 +103,7 @@ static hb_status direct_prepare(direct_run *run, int label)
     const size_t n = run->n, d = (size_t)run->model->info.dim;
     HB_TRY(HB_WORKSPACE(run->context, &run->work, HB_ARRAY(run->x, n * d), HB_ARRAY(run->v, n),
                         HB_ARRAY(run->tau, n), HB_ARRAY(run->p, n), HB_ARRAY(run->error, 2 * n),
-                        HB_ARRAY(run->labels, n), HB_ARRAY(run->sample, n)));
+                        HB_ARRAY(run->difference, n), HB_ARRAY(run->labels, n)));
     for (size_t i = 0; i < n; i++) {
         run->tau[i] = run->settings.tau_min;
         run->labels[i] = label;
@@ -137,7 +113,7 @@ static hb_status direct_prepare(direct_run *run, int label)
 
 hb_status hb_model_density_check(hb_context *context, const hb_model *model,
                                  const hb_generate_settings *settings, size_t samples, int label,
-                                 size_t size, hb_density_check *out)
+                                 size_t size, hb_density_check *out, double *z, double *off)
 {
     direct_run run = {.context = context, .model = model, .n = samples ? samples : USUAL_ROWS};
     HB_SIZED_CHECK(context, hb_density_check, size, out);
@@ -158,32 +134,83 @@ hb_status hb_model_density_check(hb_context *context, const hb_model *model,
     const hb_status status = direct_draw(&run);
     if (status == HB_OK) {
         direct_normalise(&run, &found);
-        direct_calibrate(&run, &found);
+        direct_calibrate(&run, off, &found);
+        if (z) hb_model_standardise(model, run.n, run.x, z);
         HB_SIZED_WRITE(found, size, out);
     }
     hb_workspace_destroy(&run.work);
     return status;
 }
 
-/* Of a row whose network gives v; infinite where no sample is as unlikely. Outside of the domain
- * -inf is exact. */
-static double direct_error(const hb_density_check *check, double v)
+/* The samples of a check, and the distance of each to its 20th neighbour. */
+typedef struct direct_samples {
+    size_t n, dim;
+    const double *z, *off; // (n, dim), (n)
+    double *reach;         // (n)
+} direct_samples;
+
+/* The squared distances of z to its NEAR nearest samples, ascending, and which they are; skip: not
+ * this one. */
+static void direct_near(const direct_samples *s, const double *z, size_t skip, double *distance,
+                        size_t *which)
 {
-    size_t k = STRATA;
-    if (v == -INFINITY) return 0;
-    while (k > 0 && !(v >= check->level[k - 1])) k--;
-    return k > 0 ? check->error[k - 1] : INFINITY;
+    size_t m = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const double d = hb_distance2(s->dim, z, s->z + i * s->dim);
+        if (i == skip || (m == NEAR && !(d < distance[NEAR - 1]))) continue;
+        size_t k = m < NEAR ? m++ : NEAR - 1;
+        for (; k > 0 && d < distance[k - 1]; k--) {
+            distance[k] = distance[k - 1];
+            which[k] = which[k - 1];
+        }
+        distance[k] = d;
+        which[k] = i;
+    }
+}
+
+static double direct_error(const direct_samples *s, const double *z)
+{
+    double distance[NEAR], off = 0, reach = 0;
+    size_t which[NEAR];
+    direct_near(s, z, s->n, distance, which);
+    for (size_t k = 0; k < NEAR; k++) {
+        off = fmax(off, s->off[which[k]]);
+        reach = fmax(reach, s->reach[which[k]]);
+    }
+    return sqrt(distance[NEAR - 1]) <= reach ? off / NORMAL : INFINITY;
+}
+
+/* Outside of the domain of the model v is -inf, which is exact. */
+static hb_status direct_errors(hb_context *context, const hb_model *model, size_t n,
+                               direct_samples *s, const double *x, const double *v, double *error)
+{
+    double distance[NEAR], *z;
+    size_t which[NEAR];
+    hb_workspace work;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(z, n * s->dim), HB_ARRAY(s->reach, s->n)));
+    hb_model_standardise(model, n, x, z);
+    for (size_t i = 0; i < s->n; i++) {
+        direct_near(s, s->z + i * s->dim, i, distance, which);
+        s->reach[i] = sqrt(distance[NEAR - 1]);
+    }
+    for (size_t i = 0; i < n; i++)
+        error[i] = v[i] == -INFINITY ? 0 : direct_error(s, z + i * s->dim);
+    hb_workspace_destroy(&work);
+    return HB_OK;
 }
 
 hb_status hb_model_direct_likelihood(hb_context *context, const hb_model *model, size_t n,
-                                     const hb_density_check *check, const double *x,
-                                     const int *labels, double *log_likelihood, double *error)
+                                     const hb_density_check *check, const double *z,
+                                     const double *off, const double *x, const int *labels,
+                                     double *log_likelihood, double *error)
 {
     hb_density_check known = {0};
     void *tau; // (n)
     HB_TRY(hb_sized_read(context, "hb_density_check", sizeof known, sizeof known, check, &known));
-    HB_CHECK(context, known.rows > 0, HB_ERROR_ARGUMENT,
+    HB_CHECK(context, known.rows >= LEAST_ROWS, HB_ERROR_ARGUMENT,
              "check is NULL or empty; hb_model_density_check fills it");
+    HB_CHECK(context, !error || (z && off), HB_ERROR_ARGUMENT,
+             "errors need z and off of hb_model_density_check");
     HB_CHECK(context, n == 0 || (x && log_likelihood), HB_ERROR_ARGUMENT,
              "x or log_likelihood is NULL");
     if (n == 0) return HB_OK;
@@ -193,9 +220,8 @@ hb_status hb_model_direct_likelihood(hb_context *context, const hb_model *model,
         hb_model_log_density(context, model, n, x, tau, labels, log_likelihood, NULL);
     hb_release(context, tau);
     HB_TRY(status);
-    for (size_t i = 0; i < n; i++) {
-        if (error) error[i] = direct_error(&known, log_likelihood[i]);
-        log_likelihood[i] -= known.log_normaliser;
-    }
+    direct_samples samples = {.n = known.rows, .dim = (size_t)model->info.dim, .z = z, .off = off};
+    if (error) HB_TRY(direct_errors(context, model, n, &samples, x, log_likelihood, error));
+    for (size_t i = 0; i < n; i++) log_likelihood[i] -= known.log_normaliser;
     return HB_OK;
 }

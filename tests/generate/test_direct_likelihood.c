@@ -26,12 +26,15 @@ static hb_model *make_model(hb_context *context, int head, double last_scale, do
     return model;
 }
 
+static double z[ROWS * DIM], off[ROWS]; /* of the last check */
+
 static hb_density_check check_of(hb_context *context, const hb_model *model)
 {
     hb_generate_settings s;
     hb_density_check check;
     hb_generate_settings_default(sizeof s, &s);
-    assert_ok(context, hb_model_density_check(context, model, &s, ROWS, -1, sizeof check, &check));
+    assert_ok(context,
+              hb_model_density_check(context, model, &s, ROWS, -1, sizeof check, &check, z, off));
     assert_true(check.rows == ROWS && check.tau_min == 2e-3);
     return check;
 }
@@ -44,14 +47,17 @@ static void a_gaussian_needs_no_normaliser(void **state)
     const hb_density_check check = check_of(*state, model);
     assert_near(check.log_normaliser, 0, 1e-3);
     assert_true(check.effective > 0.999 && check.error_all < 1e-3 && check.spread < 1e-3);
-    assert_ok(*state,
-              hb_model_direct_likelihood(*state, model, DATA, &check, x, NULL, found, error));
+    assert_ok(*state, hb_model_direct_likelihood(*state, model, DATA, &check, z, off, x, NULL,
+                                                 found, error));
+    size_t known = 0;
     for (size_t i = 0; i < DATA; i++) tau[i] = 2e-3;
     assert_ok(*state, hb_model_log_density(*state, model, DATA, x, tau, NULL, exact, NULL));
     for (size_t i = 0; i < DATA; i++) {
         assert_true(found[i] == exact[i] - check.log_normaliser);
-        assert_true(error[i] < 1e-3 || exact[i] < check.level[0]);
+        known += isfinite(error[i]);
+        assert_true(error[i] < 1e-3 || isinf(error[i]));
     }
+    assert_true(known > 0.8 * DATA);
     hb_model_destroy(model);
 }
 
@@ -70,7 +76,8 @@ static void errors_cover_the_difference_to_the_ode(void **state)
     s.seed = 100;
     assert_true(check.spread > 0.01 && check.effective < 0.9999);
     assert_ok(*state, hb_model_generate(*state, model, &s, 0, N, NULL, y));
-    assert_ok(*state, hb_model_direct_likelihood(*state, model, N, &check, y, NULL, found, error));
+    assert_ok(*state,
+              hb_model_direct_likelihood(*state, model, N, &check, z, off, y, NULL, found, error));
     assert_ok(*state, hb_model_likelihood(*state, model, &s, 0, N, y, NULL, ode, NULL));
     int inside = 0, known = 0;
     for (int i = 0; i < N; i++) {
@@ -80,7 +87,7 @@ static void errors_cover_the_difference_to_the_ode(void **state)
         sum += w / N;
         squares += w * w / N;
     }
-    assert_true(inside > 0.90 * N && inside <= N && known > 0.95 * N);
+    assert_true(inside > 0.90 * N && known > 0.8 * N);
     const double se = sqrt((squares - sum * sum) / N);
     assert_near(sum, 1, 4 * hypot(se, check.log_normaliser_se));
     hb_model_destroy(model);
@@ -92,15 +99,14 @@ static void a_row_is_alone_and_far_rows_have_no_error(void **state)
     hb_model *model = make_model(*state, HB_HEAD_ENERGY, 1.3, x);
     const hb_density_check check = check_of(*state, model), again = check_of(*state, model);
     assert_memory_equal(&check, &again, sizeof check);
-    assert_ok(*state,
-              hb_model_direct_likelihood(*state, model, DATA, &check, x, NULL, whole, error));
-    assert_ok(*state,
-              hb_model_direct_likelihood(*state, model, 7, &check, x + 9 * DIM, NULL, piece, NULL));
+    assert_ok(*state, hb_model_direct_likelihood(*state, model, DATA, &check, z, off, x, NULL,
+                                                 whole, error));
+    assert_ok(*state, hb_model_direct_likelihood(*state, model, 7, &check, NULL, NULL, x + 9 * DIM,
+                                                 NULL, piece, NULL));
     assert_memory_equal(piece, whole + 9, 7 * sizeof *piece);
-    assert_ok(*state,
-              hb_model_direct_likelihood(*state, model, 1, &check, far, NULL, whole, error));
+    assert_ok(*state, hb_model_direct_likelihood(*state, model, 1, &check, z, off, far, NULL, whole,
+                                                 error));
     assert_true(isfinite(whole[0]) && isinf(error[0]));
-    for (int k = 1; k < 4; k++) assert_true(check.level[k] >= check.level[k - 1]);
     hb_model_destroy(model);
 }
 
@@ -110,12 +116,24 @@ static void refusals(void **state)
     hb_density_check check = {0};
     hb_model *score = make_model(*state, HB_HEAD_SCORE, 0, x);
     hb_model *energy = make_model(*state, HB_HEAD_ENERGY, 0, x);
-    assert_fails(*state, hb_model_density_check(*state, score, NULL, 0, -1, sizeof check, &check),
-                 HB_ERROR_ARGUMENT, "only a model with the energy head has a log-density");
-    assert_fails(*state, hb_model_density_check(*state, energy, NULL, 10, -1, sizeof check, &check),
-                 HB_ERROR_ARGUMENT, "samples is 10; it must be 0 (256) or 80 to 1048576");
-    assert_fails(*state, hb_model_direct_likelihood(*state, energy, 1, NULL, x, NULL, found, NULL),
-                 HB_ERROR_ARGUMENT, "check is NULL or empty; hb_model_density_check fills it");
+    assert_fails(
+        *state,
+        hb_model_density_check(*state, score, NULL, 0, -1, sizeof check, &check, NULL, NULL),
+        HB_ERROR_ARGUMENT, "only a model with the energy head has a log-density");
+    assert_fails(
+        *state,
+        hb_model_density_check(*state, energy, NULL, 10, -1, sizeof check, &check, NULL, NULL),
+        HB_ERROR_ARGUMENT, "samples is 10; it must be 0 (256) or 80 to 1048576");
+    assert_fails(
+        *state,
+        hb_model_direct_likelihood(*state, energy, 1, NULL, NULL, NULL, x, NULL, found, NULL),
+        HB_ERROR_ARGUMENT, "check is NULL or empty; hb_model_density_check fills it");
+    check.size = sizeof check;
+    check.rows = 100;
+    assert_fails(
+        *state,
+        hb_model_direct_likelihood(*state, energy, 1, &check, NULL, NULL, x, NULL, found, found),
+        HB_ERROR_ARGUMENT, "errors need z and off of hb_model_density_check");
     hb_model_destroy(score);
     hb_model_destroy(energy);
 }
