@@ -6,7 +6,7 @@
  * rows around the middle of the range, 1/(1 + F) times as many at its ends.
  * z_0 goes through the data in a new random order in each epoch; the last batch of an epoch goes on
  * at its beginning. Anchors of a constraint are rows of data drawn at random with more noise, z = a
- * z_0 + sqrt((1 + spread^2) b) e. Every number is a function of (seed, step, row), so a run can go
+ * z_0 + sqrt((1 + spread^2) b) e; below tau = 0.02 ln tau is half as dense. Every number is a function of (seed, step, row), so a run can go
  * on anywhere. Must reproduce: draws of step 7 alone are those of step 7 in a run
  * (tests/train/test_train.c). */
 #include "train/trainer.h"
@@ -26,6 +26,16 @@ static hb_status draw_order(hb_trainer *trainer)
     return hb_data_split(trainer->context, seed, trainer->n, trainer->order);
 }
 
+/* ln tau of an anchor at a part in [0, 1) of the range: uniform above HB_ANCHOR_TAU, and less dense
+ * below. */
+static double draw_anchor_level(double low, double high, double part)
+{
+    const double middle = fmin(log(HB_ANCHOR_TAU), high), below = fmax(0, middle - low);
+    const double x = part * (HB_ANCHOR_DENSITY * below + high - (low + below));
+    return x < HB_ANCHOR_DENSITY * below ? low + x / HB_ANCHOR_DENSITY
+                                         : low + below + (x - HB_ANCHOR_DENSITY * below);
+}
+
 /* ln tau of rows first .. first+n-1 of a step with `total` of them. */
 hb_status hb_draw_levels(hb_micro_batch *micro, int stream, size_t first, size_t total,
                          hb_rows *rows)
@@ -33,8 +43,7 @@ hb_status hb_draw_levels(hb_micro_batch *micro, int stream, size_t first, size_t
     const hb_trainer *trainer = micro->trainer;
     const hb_train_settings *s = &trainer->settings;
     const int anchors = stream == HB_STREAM_ANCHOR_TAU;
-    const double low = log(anchors ? s->anchor_tau_min : s->tau_min);
-    const double span = log(s->tau_max) - low;
+    const double low = log(anchors ? s->anchor_tau_min : s->tau_min), high = log(s->tau_max);
     const double focus = anchors ? 0 : s->tau_focus;
     HB_TRY(hb_random_uniform(&micro->alone, trainer->settings.seed,
                              HB_STREAM_TRAIN + (uint64_t)stream,
@@ -42,7 +51,10 @@ hb_status hb_draw_levels(hb_micro_batch *micro, int stream, size_t first, size_t
     for (size_t i = 0; i < rows->n; i++) {
         double part = ((double)(first + i) + micro->uniform[i]) / (double)total;
         if (focus > 0) part += focus * sin(2 * M_PI * part) / (2 * M_PI);
-        hb_model_level(trainer->model, exp(low + span * part), &rows->level[i]);
+        hb_model_level(
+            trainer->model,
+            exp(anchors ? draw_anchor_level(low, high, part) : low + (high - low) * part),
+            &rows->level[i]);
     }
     return HB_OK;
 }

@@ -20,7 +20,7 @@ enum { MICRO_BATCH_ROWS = 128, LEAST_ROWS = 64, MOST_MICRO_BATCHES = 64 };
 enum { EVERY_STEP_MOST_DIM = 16, SPARSE_EVERY = 4 };
 static const double SPARSE_WEIGHT = 0.7;
 /* docs/losses.md, "Two to 64 dimensions": anchors, nodes of a step, fraction of a ball's radius */
-static const double ANCHOR_TAU = 0.02, LEAST_ANCHORS = 16, MOST_ANCHORS = 64;
+static const double LEAST_ANCHORS = 16, MOST_ANCHORS = 64;
 static const double NODES = 576, MOST_NODES = 1040, BALL_FRACTION = 0.03, BALL_PER_DIM = 0.16;
 /* bench/few_images.py: above 64 dimensions */
 static const double MANY_BALL_PER_DIM = 0.128, FEW_ROWS = 1000, MOST_OF_FEW = 10;
@@ -119,24 +119,43 @@ static double trainer_weight(const hb_constraint *constraint, const hb_row_sourc
     return fmin(constraint->most_weight, 16 * weight / (dim * dim));
 }
 
-/* What the settings leave open of a constraint (docs/losses.md has what was measured). Small tau
- * have no anchors: there the residual is noise for the most part, and targets say more than the
- * equation. Balls are small, since their nodes are exact to degree 3 only, and there are about 576
- * nodes in a step. */
-static void trainer_choose_constraint(const hb_constraint *constraint, const hb_row_source *source,
-                                      int dim, hb_train_settings *s)
+/* How many anchors there are for each one above HB_ANCHOR_TAU, when those below, down to
+ * anchor_tau_min, are half as dense in ln tau (draw.c): log-densities at small tau need them,
+ * scores do not. */
+static double trainer_with_small_tau(const hb_train_settings *s)
 {
-    const int many = dim > HB_BALL_MOST_DIM, spared = !many && constraint->spares_small_tau;
+    const double above = log(s->tau_max / HB_ANCHOR_TAU),
+                 below = log(HB_ANCHOR_TAU / s->anchor_tau_min);
+    return above > 0 && below > 0 ? 1 + HB_ANCHOR_DENSITY * below / above : 1;
+}
+
+/* The smallest tau of anchors. A log-density at tau_min is carried there by the equation; for a
+ * score the residual at small tau is noise for the most part, and targets say more. */
+static double trainer_anchor_tau(const hb_trainer *t, const hb_constraint *constraint, int dim)
+{
+    const hb_train_settings *s = &t->settings;
+    const int spared = dim <= HB_BALL_MOST_DIM && constraint->spares_small_tau;
+    const int energy = s->head == HB_HEAD_ENERGY && t->source == &hb_rows_of_data;
+    return spared && !energy ? fmin(HB_ANCHOR_TAU, sqrt(s->tau_min * s->tau_max)) : s->tau_min;
+}
+
+/* What the settings leave open of a constraint (docs/losses.md has what was measured). Balls are
+ * small, since their nodes are exact to degree 3 only, and there are about 576 nodes in a step.
+ * Anchors at small tau come on top, and what the others weigh stays. */
+static void trainer_choose_constraint(hb_trainer *t, const hb_constraint *constraint, int dim)
+{
+    hb_train_settings *s = &t->settings;
     const double d = dim, nodes = 2 * d + 1;
     const double balls = fmax(NODES / nodes, fmin(LEAST_ANCHORS, MOST_NODES / nodes));
-    if (isnan(s->weight)) s->weight = trainer_weight(constraint, source, d);
+    if (s->anchor_tau_min == 0) s->anchor_tau_min = trainer_anchor_tau(t, constraint, dim);
+    s->anchor_tau_min = fmax(s->anchor_tau_min, s->tau_min);
+    const double more = dim > HB_BALL_MOST_DIM ? 1 : trainer_with_small_tau(s);
+    if (isnan(s->weight)) s->weight = more * trainer_weight(constraint, t->source, d);
     if (isnan(s->ball_share)) s->ball_share = fmin(BALL_FRACTION, BALL_PER_DIM / d);
     if (isnan(s->anchor_spread)) s->anchor_spread = 1;
     if (s->anchors == 0)
-        s->anchors = (int)fmin(MOST_ANCHORS, constraint->balls ? balls : MOST_ANCHORS);
-    if (s->anchor_tau_min == 0)
-        s->anchor_tau_min = spared ? fmin(ANCHOR_TAU, sqrt(s->tau_min * s->tau_max)) : s->tau_min;
-    s->anchor_tau_min = fmax(s->anchor_tau_min, s->tau_min);
+        s->anchors =
+            (int)(more * floor(fmin(MOST_ANCHORS, constraint->balls ? balls : MOST_ANCHORS)));
     if (s->target_rows < 0) s->target_rows = constraint->target_rows;
     if (s->constraint_every == 0)
         s->constraint_every = trainer_is_sparse(constraint, d) ? SPARSE_EVERY : 1;
@@ -170,7 +189,7 @@ static void trainer_choose_numbers(hb_trainer *t, int dim)
     const double of_source = isnan(s->weight) ? t->source->weight : 1;
     if (dim > HB_BALL_MOST_DIM && t->constraint && t->constraint->many.anchors > 0)
         trainer_choose_many(t->constraint, dim, t->n, s);
-    trainer_choose_constraint(t->constraint ? t->constraint : &none, t->source, dim, s);
+    trainer_choose_constraint(t, t->constraint ? t->constraint : &none, dim);
     s->weight *= of_source;
     /* rows of the log have equally many steps with the constraint */
     const uint64_t every = (uint64_t)s->constraint_every, most = HB_LOG_MOST_ROWS * every;

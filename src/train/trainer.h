@@ -74,6 +74,10 @@ typedef struct hb_loss_ops {
 
 extern const hb_loss_ops *const hb_loss_list[]; /* by the value of hb_loss; NULL at the end */
 
+/* Below this tau anchors are less dense by this factor: there they serve log-densities only. */
+#define HB_ANCHOR_TAU 0.02
+#define HB_ANCHOR_DENSITY 0.5
+
 typedef enum hb_loss_column {
     HB_LOSS_OF_DSM,
     HB_LOSS_OF_CONSTRAINT,
