@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAMED_ROWS = 2000, MOST_CHECKED_DIM = 64 };
+enum { NAMED_ROWS = 2000, MOST_CHECKED_DIM = 64, MOST_MODE_GAP = 6 };
 static const double HELD_OUT = 0.1;
 
 typedef struct training {
@@ -244,6 +244,22 @@ static hb_status train_check_density(training *t)
     return HB_OK;
 }
 
+/* Weights of modes that the noise at tau_max does not join are free. */
+static hb_status train_check_modes(training *t)
+{
+    double gap, tau;
+    if (t->settings.head != HB_HEAD_ENERGY) return HB_OK;
+    HB_TRY(hb_model_mode_gap(hb_session_context(t->session), t->model, t->data.n, t->data.x, &gap,
+                             &tau));
+    if (gap > MOST_MODE_GAP && !hb_session_quiet(t->session))
+        fprintf(stderr,
+                "heatball train: note: the data have groups %.3g standard deviations of the noise "
+                "at tau_max apart; their relative weights are not determined: take --tau-max %.3g "
+                "or more\n",
+                gap, tau);
+    return HB_OK;
+}
+
 /* In which the noise of --noise is sqrt(2); NULL: it is. */
 static const char *train_coordinates(const training *t)
 {
@@ -359,6 +375,7 @@ static hb_status run_training(training *t)
     if (status == HB_OK && !v->settings.checkpoint_every && !v->settings.resume)
         unlink(t->checkpoint);
     if (status == HB_OK) status = train_draw(t);
+    if (status == HB_OK) status = train_check_modes(t);
     if (status == HB_OK) status = train_check_density(t);
     return status == HB_OK ? train_print(t) : status;
 }

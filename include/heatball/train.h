@@ -79,8 +79,8 @@ typedef struct hb_train_settings {
     hb_train_watch watch;
     void *watch_user;
     uint64_t watch_every;
-    /* Smallest tau of the points where the constraint is taken; 0 (default): 0.02, but not below
-     * tau_min; above 64 dimensions tau_min. */
+    /* Smallest tau of the points where the constraint is taken, half as dense below 0.02; 0
+     * (default): tau_min, and 0.02 with a head other than energy or a drift. */
     double anchor_tau_min;
     /* The constraint is taken in every so many-th step only, with so many times its weight; 0
      * (default): of the loss's own recipe. */
@@ -103,6 +103,13 @@ HB_API const hb_setting *hb_train_setting(size_t index);
 HB_API hb_status hb_train(hb_context *context, const hb_train_settings *settings, int dim,
                           int classes, size_t n, const double *data, const int *labels,
                           hb_model **out);
+
+/* Whether the noise at the model's tau_max joins the modes of the data x[n][dim] (OU and VE; 0
+ * under a drift). gap: the widest gap between two groups of samples, over the standard deviation of
+ * that noise. Above 6 the training cannot determine the relative weights of the groups; *tau is the
+ * smallest tau_max that would. */
+HB_API hb_status hb_model_mode_gap(hb_context *context, const hb_model *model, size_t n,
+                                   const double *x, double *gap, double *tau);
 
 #ifdef __cplusplus
 }

@@ -1395,6 +1395,8 @@ SIGNATURES = {
     "hb_train_setting": (POINTER(Setting), (c_size_t,)),
     "hb_train": (c_int, (POINTER(Context), POINTER(TrainSettings), c_int, c_int, c_size_t,
      POINTER(c_double), POINTER(c_int), POINTER(POINTER(Model)))),
+    "hb_model_mode_gap": (c_int, (POINTER(Context), POINTER(Model), c_size_t, POINTER(c_double),
+     POINTER(c_double), POINTER(c_double))),
 }
 
 MPI_SIGNATURES = {

@@ -93,7 +93,8 @@ def heat_ball_loss(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float],
     """Return the heat-ball loss of a network: the mean of b h(rho) over the anchors, a tensor with one number.
 
     rho is the scaled residual, h Huber's function (rho^2/2 up to 1, |rho| - 1/2 beyond), b the variance of the
-    process's noise at the anchor (with `directions` a b); of scores the mean over coordinates too. It is the
+    process's noise at the anchor (with `directions` a b; of a log-density under ou and ve 0.0392 max(1, dim/8)
+    where b is below 0.0392, that is below tau = 0.02); of scores the mean over coordinates too. It is the
     loss of ``heatball.train(method="hb")`` without its weight. f, x, tau, kind and the options are those of
     `heat_ball_residual` but for `scaled`.
 
@@ -112,14 +113,17 @@ def heat_ball_loss(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float],
             raise TypeError(f"heat_ball_loss takes no argument {name}: its residual is scaled")
     directions, mean, covariance = (options.pop(name, None) for name in ("directions", "mean", "covariance"))
     rho, b = _heat_ball(f, x, tau, kind, True, options.pop("beyond", False), directions, mean, covariance, options)
-    weight = torch.from_numpy(_anchor_weight(b)).to(rho.device)
+    weight = torch.from_numpy(_anchor_weight(b, rho.dim() == 1)).to(rho.device)
     return torch.mean(weight.reshape(-1, *[1] * (rho.dim() - 1)) * _huber(rho))
 
 
-def _anchor_weight(b):
-    if not b.directions:
+def _anchor_weight(b, log_density):
+    if b.directions:
+        return b.noise * (np.exp(-b.anchor_tau) if b.process == "ou" else 1)
+    if not log_density or b.process not in ("ou", "ve"):
         return b.noise
-    return b.noise * (np.exp(-b.anchor_tau) if b.process == "ou" else 1)
+    least = 0.0392  # b of ou at tau = 0.02, below which anchors serve the normalisation (docs/losses.md)
+    return np.where(b.noise < least, least * max(1.0, b.x.shape[-1] / 8), b.noise)
 
 
 def _huber(rho):

@@ -141,11 +141,16 @@ hb_status hb_ball_slopes_look(hb_micro_batch *micro, hb_ball_slopes *at)
     return HB_OK;
 }
 
+/* Below tau = 0.02 anchors serve log-densities only (HB_ANCHOR_TAU). There a weight b would let the
+ * normalisation and the weights of modes go; above 8 dimensions, where the constraint's own weight
+ * falls as 1/dim^2, more is needed and does no harm. */
 double hb_anchor_weight(const hb_noise_level *level, int dim)
 {
     static const double LEAST_WEIGHT = 0.0392; /* b of OU at tau = 0.02 */
+    static const double MORE_FROM_DIM = 8;
     if (dim > HB_BALL_MOST_DIM) return level->a * level->b;
-    return level->knot ? level->b : fmax(level->b, LEAST_WEIGHT);
+    if (level->knot || level->b >= LEAST_WEIGHT) return level->b;
+    return LEAST_WEIGHT * fmax(1, dim / MORE_FROM_DIM);
 }
 
 double hb_huber(double r, double *slope)

@@ -26,9 +26,9 @@ static const char *const *standardise_names(void)
 static const hb_setting rows[] = {
     CHOICE(loss, RESULT, HB_LOSS_HB, "hb", hb_loss_names,
            "the loss: denoising score matching alone, with the Fokker-Planck residual, with the "
-           "heat-ball residual, or with the paper's heat-ball loss as printed; the residuals pay "
-           "in low density for tau of 0.1 and more, in 2000 steps and more, most in up to 8 "
-           "dimensions, and where rows are so few that a network memorises them"),
+           "heat-ball residual, or with the paper's heat-ball loss as printed; the residuals make "
+           "log-densities normalised and the weights of modes right, and keep a network from "
+           "memorising few samples; the score gains in low density for tau of 0.1 and more"),
     CHOICE(head, RESULT, HB_HEAD_ENERGY, "energy", hb_head_names,
            "what the network gives: the score, ln u with the score as its gradient, or (plane "
            "only) a gradient and a rotation"),
@@ -65,8 +65,7 @@ static const hb_setting rows[] = {
         anchors, RESULT, 0, 0, MOST_ROWS,
         "points of a step where the constraint is taken; 0: 64, but for hb in up to 64 dimensions "
         "576/(2d+1) at most, and not below 16 or 1040/(2d+1), above 64, or 2 with a head other "
-        "than "
-        "energy"),
+        "than energy; with those below tau = 0.02 on top"),
     NUMBER(anchor_spread, RESULT, NAN, 0, 100,
            "anchors are data with 1 + spread^2 times the noise's variance; default: 1, and 0 "
            "above 64 dimensions"),
@@ -94,7 +93,8 @@ static const hb_setting rows[] = {
     POINTER(watch_user, "handed to watch"),
     NUMBER(watch_every, ASIDE, 0, 0, 0, "steps between two calls of watch"),
     NUMBER(anchor_tau_min, RESULT, 0, 0, 1e6,
-           "smallest tau of the anchors; 0: 0.02, above 64 dimensions tau_min"),
+           "smallest tau of the anchors, which are half as dense below 0.02; 0: tau_min, and 0.02 with "
+           "a head other than energy or a drift"),
     NUMBER(constraint_every, RESULT, 0, 0, 1e6,
            "take the constraint in every K-th step only, with K times its weight; 0: 1, above 16 "
            "dimensions 4 for fp and hb"),

@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Smallest tau of anchors in studies of scores, which need none below; the default, tau_min, is for
+ * log-densities (docs/losses.md). */
+static const double SCORE_ANCHOR_TAU = 0.02;
+
 /* ---- the plan ---- */
 
 static size_t compare_place(const hb_comparison *c, int set, int method, int seed_index)
@@ -81,6 +85,7 @@ void hb_compare_train_settings(const hb_comparison *c, const hb_trial *trial, in
     out->width = width;
     out->steps = trial->steps;
     out->seed = trial->seed;
+    out->anchor_tau_min = SCORE_ANCHOR_TAU;
 }
 
 /* ---- files ---- */

@@ -99,7 +99,7 @@ void hb_compare_release(hb_comparison *c);
 /* NULL: there is none. */
 const hb_trial *hb_compare_at(const hb_comparison *c, int set, int method, int seed_index);
 void hb_compare_name(const hb_comparison *c, const hb_trial *trial, char name[64]);
-/* Settings of the trial's training; all else by default. */
+/* Settings of the trial's training: anchors from tau = 0.02 on, all else by default. */
 void hb_compare_train_settings(const hb_comparison *c, const hb_trial *trial, int width,
                                hb_train_settings *out);
 /* Takes over the trials whose files are there with these settings; does the others; NAME.csv. */

@@ -4,6 +4,8 @@ Mixtures have their exact density at tau_min; the peer in PyTorch integrates the
 Runge-Kutta method and the divergence by autograd.
 """
 import math
+import re
+import warnings
 
 import numpy as np
 import pytest
@@ -307,7 +309,7 @@ FAR = heatball.Mixture([0.2, 0.8], [[-1.2, -1.2], [0.4, 0.4]], np.tile(0.06 * np
 @pytest.fixture(scope="module")
 def far_model():
     """Two Gaussians that are far apart, by hb with the constraint down to the smallest tau."""
-    return heatball.train(FAR.sample(4000, seed=3), steps=1500, width=32, tau_min=0.003, anchor_tau_min=0.003,
+    return heatball.train(FAR.sample(4000, seed=3), steps=1500, width=32, tau_min=0.003,
                           standardise="no", threads=2)
 
 
@@ -355,6 +357,37 @@ def test_a_rare_mode_does_not_hide_behind_the_others():
     off = np.abs(direct.log_likelihood - ode.log_likelihood)
     assert np.median(off) > 1  # else this says nothing
     assert (off < 3 * np.hypot(direct.se, ode.se)).all()
+
+
+def test_the_constraint_carries_the_weights_of_modes_down_to_tau_min():
+    """1/5 N((-5, -5), 1) + 4/5 N((5, 5), 1), scaled to variance 1: docs/losses.md."""
+    scale = math.sqrt(1 + 0.2 * 0.8 * 100)
+    two = heatball.Mixture([0.2, 0.8], np.array([[-8.0, -8], [2, 2]]) / scale, np.tile(np.eye(2) / scale ** 2, (2, 1, 1)))
+    x, error = two.sample(8000, seed=3), {}
+    for method in ("dsm", "hb"):
+        model = heatball.train(x, method, steps=1500, width=48, standardise="no", threads=2)
+        at, tau = two.means * math.exp(-0.001), np.full(2, 0.001)
+        error[method] = np.ptp(model.log_density(at, tau) - two.log_density(at, tau))
+    assert error["hb"] < 0.5 and error["dsm"] > 3 * error["hb"], error
+
+
+@pytest.mark.parametrize("process, gap, tau", [("ou", 10 / math.sqrt(math.expm1(0.2)), 0.5 * math.log1p((10 / 6) ** 2)),
+                                               ("ve", 10 / math.sqrt(0.2), (10 / 6) ** 2 / 2)])
+def test_modes_that_the_noise_does_not_join_are_told(process, gap, tau):
+    """Two groups of equal points at -5 and 5 on an axis that is turned by 30 degrees."""
+    rng, axis = np.random.default_rng(3), np.array([math.cos(0.5), math.sin(0.5)])
+    x = np.where(rng.random(500) < 0.3, -5.0, 5.0)[:, None] * axis + rng.normal(size=(500, 1)) * [-axis[1], axis[0]]
+    few = dict(steps=2, width=8, depth=1, standardise="no", process=process)
+    with pytest.warns(UserWarning, match="their relative weights are not determined") as told:
+        heatball.train(x, "dsm", tau_max=0.1, **few)
+    found = [float(word) for word in re.findall(r"groups (\S+) .* tau_max=(\S+) ", str(told[0].message))[0]]
+    assert found == pytest.approx([gap, tau], rel=0.01)  # the axis is that of the data's covariance
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        heatball.train(x, "dsm", tau_max=1.01 * tau, **few)
+        heatball.train(np.concatenate([x[:400] + 10 * (x[:400] @ axis < 0)[:, None] * axis, [50 * axis]]), "dsm",
+                       tau_max=0.1, **few)  # one row apart is no mode
+        heatball.train(x, "dsm", head="score", tau_max=0.1, **few)
 
 
 def test_one_pass_of_each_class_and_refusals():

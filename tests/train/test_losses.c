@@ -257,8 +257,8 @@ static void gradients_with_a_drift(void **state)
     check_drift_gradient(s, 2, 0);
 }
 
-/* b, but no less than at tau = 0.02, so that log-densities hold at small tau; above 64 dimensions a b;
- * under a drift b. */
+/* b, but no less than at tau = 0.02, and dim/8 times that below it, so that log-densities hold at
+ * small tau; above 64 dimensions a b; under a drift b. */
 static void anchors_count_at_small_tau(void **state)
 {
     (void)state;
@@ -266,9 +266,44 @@ static void anchors_count_at_small_tau(void **state)
     const hb_noise_level small = {.a = 0.999, .b = 0.002}, large = {.a = 0.6, .b = 0.64},
                          drift = {.a = 1, .b = 0.002, .knot = &knot};
     assert_near(hb_anchor_weight(&small, 2), at_limit, 1e-4);
-    assert_true(hb_anchor_weight(&small, 64) <= at_limit); /* the default anchors count b */
+    assert_near(hb_anchor_weight(&small, 32), 4 * at_limit, 1e-3);
     assert_true(hb_anchor_weight(&large, 2) == 0.64 && hb_anchor_weight(&drift, 2) == 0.002);
     assert_near(hb_anchor_weight(&small, 65), 0.999 * 0.002, 1e-15);
+}
+
+/* By default anchors reach down to tau_min: uniform in ln tau above 0.02, half as dense below; the
+ * weight and the number of those above stay. anchor_tau_min = 0.02 has none below. A score has no
+ * need of them. */
+static void anchors_reach_down_to_tau_min(void **state)
+{
+    (void)state;
+    hb_train_settings s = small_settings(HB_LOSS_HB, HB_HEAD_ENERGY);
+    s.tau_min = 0.001;
+    s.anchors = 0;
+    s.weight = NAN;
+    trial t;
+    start(&t, &s, 2, 0, 0);
+    const double above = log(3 / 0.02), below = 0.5 * log(0.02 / 0.001), more = 1 + below / above;
+    assert_int_equal(t.trainer.settings.anchors, (int)(64 * more));
+    assert_near(t.trainer.settings.weight, 2 * more, 1e-12);
+    loss_of(&t);
+    const hb_rows *anchor = &t.trainer.micro_batches[0].anchor;
+    for (size_t i = 0; i < anchor->n; i++) {
+        const double l = log(anchor->level[i].tau / 0.02);
+        const double part = (l < 0 ? below + 0.5 * l : below + l) / (above + below);
+        assert_true(part * (double)anchor->n >= (double)i &&
+                    part * (double)anchor->n <= (double)i + 1);
+    }
+    finish(&t);
+    s.anchor_tau_min = 0.02;
+    start(&t, &s, 2, 0, 0);
+    assert_true(t.trainer.settings.anchors == 64 && t.trainer.settings.weight == 2);
+    finish(&t);
+    s.anchor_tau_min = 0;
+    s.head = HB_HEAD_SCORE;
+    start(&t, &s, 2, 0, 0);
+    assert_true(t.trainer.settings.anchor_tau_min == 0.02);
+    finish(&t);
 }
 
 /* v_ref solves the equation whatever the data: with the network at 0 the constraint and its
@@ -619,6 +654,7 @@ int main(void)
         cmocka_unit_test(gradients_of_score_constraints),
         cmocka_unit_test(gradients_with_a_drift),
         cmocka_unit_test(anchors_count_at_small_tau),
+        cmocka_unit_test(anchors_reach_down_to_tau_min),
         cmocka_unit_test(constraints_vanish_at_a_solution),
         cmocka_unit_test(the_papers_loss_does_not_vanish),
         cmocka_unit_test(three_ways_to_the_residual),
