@@ -1,9 +1,9 @@
 /* Whether the noise at tau_max joins the modes of the data.
  *
  * The Fokker-Planck equation carries relative weights of modes down from a tau at which the modes
- * overlap. If they are still apart at tau_max, nothing determines these weights. Along each of the
- * leading axes of the data's covariance let g be the widest gap between neighbouring values that
- * leaves at least n/1000 samples on either side. After the time tau the gap is a(tau) g, and the
+ * overlap. If they are still apart at tau_max, nothing determines these weights. Along each
+ * coordinate and each of the leading axes of the data's covariance let g be the widest gap between
+ * neighbouring values that leaves at least n/1000 samples on either side. After the time tau the gap is a(tau) g, and the
  * noise has the standard deviation sqrt(b(tau)):
  *
  *     gap = a g/sqrt(b)   OU  g/sqrt(e^(2 tau) - 1),   VE  g/sqrt(2 tau).
@@ -31,21 +31,27 @@ static double gap_widest(size_t n, const double *sorted, size_t group)
     return widest;
 }
 
+/* Of what z is along an axis: coordinate r, or row r - d of the reference's axes. */
+static double gap_along(const hb_model *model, size_t n, const double *z, size_t r, double *along)
+{
+    const size_t d = (size_t)model->info.dim, few = n / ONE_IN;
+    const float *axis = r < d ? NULL : model->axes + (r - d) * d;
+    for (size_t i = 0; i < n; i++) {
+        along[i] = axis ? 0 : z[i * d + r];
+        for (size_t j = 0; axis && j < d; j++) along[i] += (double)axis[j] * z[i * d + j];
+    }
+    qsort(along, n, sizeof *along, hb_by_value);
+    return gap_widest(n, along, few < LEAST_GROUP ? LEAST_GROUP : few);
+}
+
 /* The axes with the largest variance come last. */
 static double gap_over_axes(const hb_model *model, size_t n, const double *z, double *along)
 {
     const size_t d = (size_t)model->info.dim, axes = d < MOST_AXES ? d : MOST_AXES;
-    const size_t few = n / ONE_IN, group = few < LEAST_GROUP ? LEAST_GROUP : few;
     double widest = 0;
-    for (size_t r = d - axes; r < d; r++) {
-        for (size_t i = 0; i < n; i++) {
-            along[i] = 0;
-            for (size_t j = 0; j < d; j++)
-                along[i] += (double)model->axes[r * d + j] * z[i * d + j];
-        }
-        qsort(along, n, sizeof *along, hb_by_value);
-        widest = fmax(widest, gap_widest(n, along, group));
-    }
+    for (size_t r = 0; r < d; r++) widest = fmax(widest, gap_along(model, n, z, r, along));
+    for (size_t r = 2 * d - axes; r < 2 * d; r++)
+        widest = fmax(widest, gap_along(model, n, z, r, along));
     return widest;
 }
 

@@ -390,6 +390,13 @@ def test_modes_that_the_noise_does_not_join_are_told(process, gap, tau):
         heatball.train(x, "dsm", head="score", tau_max=0.1, **few)
 
 
+def test_modes_along_a_column_are_told_whatever_its_scale():
+    """Columns of one scale have no principal axis; the gap is found along the column."""
+    x = np.random.default_rng(4).normal(size=(900, 2)) + np.where(np.arange(900) % 5, -500.0, 500.0)[:, None] * [1, 0]
+    with pytest.warns(UserWarning, match="their relative weights are not determined"):
+        heatball.train(x, "dsm", tau_max=0.05, steps=2, width=8, depth=1)
+
+
 def test_one_pass_of_each_class_and_refusals():
     x = np.concatenate([FAR.sample(300, seed=1), FAR.sample(300, seed=2) + 3])
     label = np.repeat([0, 1], 300)
