@@ -1,0 +1,238 @@
+/* One trial: a data set, a network or another estimate, and the errors of its log-density v.
+ *
+ * Draws of the truth with the trial's seed are the data; what judges are draws further on, the same
+ * for all methods. At each tau of hb_density_taus, p the true density at tau and x draws of it:
+ *     weights     root mean square of v - ln p at the centres a m_k of the modes, mean taken off
+ *     mean, sd    of v - ln p over draws; low_: over the fifth with the lowest p at tau_min
+ *     score       b E|s - grad ln p|^2
+ * At tau_min, in nats per row:
+ *     nll_exact, nll_pass   mean -ln p and mean -v of the draws, v less the ln of the normaliser
+ *     nll_ode     by the probability-flow ODE: nll_exact + mean of ln p - ln p_ode over the first
+ *                 `test` draws, which has less noise than their mean alone
+ *     known       fraction of these with a finite error of the one-pass likelihood; of them,
+ *     covers, covers_truth   those within 1.96 errors of the ODE and of the truth */
+#include "density.h"
+
+#include <heatball/generate.h>
+#include <heatball/model.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOLERANCE 1e-3 /* of the ODE */
+
+const char *hb_density_value_name(int index, char buffer[32])
+{
+    static const char *const by_tau[] = {"weights", "mean", "sd", "score"};
+    static const char *const names[] = {
+        "low_mean", "low_sd",        "nll_pass", "nll_ode",           "nll_exact",
+        "covers",   "covers_truth",  "known",    "log_normaliser",    "occupation",
+        "barrier",  "barrier_exact", "spurious", "langevin_spurious", "langevin_ln_p"};
+    if (index >= DENSITY_LOW_MEAN) return names[index - DENSITY_LOW_MEAN];
+    snprintf(buffer, 32, "%s_tau%g", by_tau[index / DENSITY_TAUS],
+             hb_density_taus[index % DENSITY_TAUS]);
+    return buffer;
+}
+
+/* ---- training and fits ---- */
+
+static hb_status train(hb_context *context, const hb_comparison *result, hb_trial *trial, size_t n,
+                       const double *data, hb_density_estimate *out)
+{
+    hb_train_settings settings;
+    hb_compare_train_settings(result, trial, hb_density_size_of(result)->width, &settings);
+    settings.standardise = HB_STANDARDISE_NO; /* exact densities are those of the same tau */
+    settings.tau_min = settings.anchor_tau_min = DENSITY_TAU_MIN;
+    return hb_train(context, &settings, out->dim, 0, n, data, NULL, &out->model);
+}
+
+static hb_status fit(hb_context *context, const hb_comparison *result,
+                     const hb_density_truth *truth, hb_trial *trial, hb_density_estimate *out)
+{
+    const int most = hb_density_size_of(result)->rows, all = hb_density_sets[trial->set].rows;
+    const size_t n = (size_t)(all < most ? all : most);
+    void *data;
+    out->dim = truth->dim;
+    HB_TRY(hb_study_allocate(context, n * (size_t)truth->dim, sizeof(double), &data));
+    hb_status status = hb_density_draw(context, truth, trial->seed, 0, n, 0, data);
+    const double start = hb_cells_seconds();
+    if (status == HB_OK)
+        status = trial->method == DENSITY_EM ? hb_density_fit_em(context, trial->seed, n, data, out)
+                 : trial->method == DENSITY_KDE ? hb_density_fit_kde(context, n, data, out)
+                                                : train(context, result, trial, n, data, out);
+    trial->seconds = hb_cells_seconds() - start;
+    free(data);
+    return status;
+}
+
+/* ---- errors ---- */
+
+static void moments(size_t n, const double *x, double *mean, double *sd)
+{
+    double sum = 0, square = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i];
+    for (size_t i = 0; i < n; i++) square += pow(x[i] - sum / (double)n, 2);
+    *mean = sum / (double)n;
+    *sd = sqrt(square / (double)n);
+}
+
+/* scratch: (modes, 2 + dim + dim^2). */
+static hb_status judge_weights(hb_context *context, const hb_density_truth *truth,
+                               const hb_density_estimate *estimate, int k, double *scratch,
+                               hb_trial *trial)
+{
+    const size_t n = hb_mixture_count(truth->mixture), d = (size_t)truth->dim;
+    const double tau = hb_density_taus[k];
+    double *v = scratch, *exact = v + n, *x = exact + n, mean;
+    for (size_t i = 0; i < n; i++) {
+        HB_TRY(hb_mixture_component(context, truth->mixture, i, NULL, x + d * i, NULL));
+        for (size_t j = 0; j < d; j++) x[d * i + j] *= exp(-tau);
+    }
+    HB_TRY(hb_density_at(context, estimate, n, x, tau, v, NULL));
+    HB_TRY(hb_density_exact(context, truth, n, x, tau, exact, NULL));
+    for (size_t i = 0; i < n; i++) v[i] -= exact[i];
+    moments(n, v, &mean, &trial->value[DENSITY_WEIGHTS + k]);
+    return HB_OK;
+}
+
+/* The draws of one tau; rows: (n, dim + 2): the draws, ln p, v. */
+typedef struct judged {
+    size_t n, d;
+    double *x, *exact, *v, *off;        // (n, d), (n), (n), (n)
+    double *score[2], *errors, *sorted; // (n, d); (n); (n, 2): ln p and v - ln p
+} judged;
+
+static hb_status judge_tau(hb_context *context, const hb_density_truth *truth,
+                           const hb_density_estimate *estimate, int k, judged *j, hb_trial *trial)
+{
+    const double tau = hb_density_taus[k];
+    double sum = 0;
+    HB_TRY(hb_density_draw(context, truth, trial->seed, DENSITY_FIRST_TEST, j->n, tau, j->x));
+    HB_TRY(hb_density_exact(context, truth, j->n, j->x, tau, j->exact, j->score[0]));
+    HB_TRY(hb_density_at(context, estimate, j->n, j->x, tau, j->v, j->score[1]));
+    for (size_t i = 0; i < j->n; i++) j->off[i] = j->v[i] - j->exact[i];
+    for (size_t i = 0; i < j->n * j->d; i++) sum += pow(j->score[1][i] - j->score[0][i], 2);
+    moments(j->n, j->off, &trial->value[DENSITY_MEAN + k], &trial->value[DENSITY_SD + k]);
+    trial->value[DENSITY_SCORE + k] = -expm1(-2 * tau) * sum / (double)j->n;
+    return hb_density_sets[truth->set].modes
+               ? judge_weights(context, truth, estimate, k, j->score[0], trial)
+               : HB_OK;
+}
+
+static void judge_low(judged *j, hb_trial *trial)
+{
+    const size_t low = j->n / 5;
+    for (size_t i = 0; i < j->n; i++)
+        j->sorted[2 * i] = j->exact[i], j->sorted[2 * i + 1] = j->off[i];
+    qsort(j->sorted, j->n, 2 * sizeof *j->sorted, hb_study_by_value);
+    for (size_t i = 0; i < low; i++) j->errors[i] = j->sorted[2 * i + 1];
+    moments(low, j->errors, &trial->value[DENSITY_LOW_MEAN], &trial->value[DENSITY_LOW_SD]);
+}
+
+/* ---- likelihoods at tau_min ---- */
+
+static double mean_of(size_t n, const double *x)
+{
+    double mean, sd;
+    moments(n, x, &mean, &sd);
+    return mean;
+}
+
+static void count_covered(size_t n, const judged *j, const double *ode, hb_trial *trial)
+{
+    double known = 0, covered = 0, covered_truth = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(j->errors[i])) continue;
+        known++;
+        covered += fabs(j->v[i] - ode[i]) < 1.96 * j->errors[i];
+        covered_truth += fabs(j->v[i] - j->exact[i]) < 1.96 * j->errors[i];
+    }
+    trial->value[DENSITY_KNOWN] = known / (double)n;
+    trial->value[DENSITY_COVERS] = covered / known;
+    trial->value[DENSITY_COVERS_TRUTH] = covered_truth / known;
+}
+
+static hb_status judge_ode(hb_context *context, size_t n, const hb_model *model,
+                           const hb_generate_settings *settings, judged *j, hb_trial *trial)
+{
+    double *ode = j->sorted, missing = 0;
+    HB_TRY(hb_model_likelihood(context, model, settings, 0, n, j->x, NULL, ode, NULL));
+    for (size_t i = 0; i < n; i++) missing += (j->exact[i] - ode[i]) / (double)n;
+    trial->value[DENSITY_NLL_ODE] = trial->value[DENSITY_NLL_EXACT] + missing;
+    count_covered(n, j, ode, trial);
+    return HB_OK;
+}
+
+/* A field that the ODE cannot follow leaves NaN. */
+static hb_status judge_likelihood(hb_context *context, const hb_density_size *size,
+                                  const hb_model *model, judged *j, hb_trial *trial)
+{
+    hb_density_check check;
+    hb_generate_settings settings;
+    hb_generate_settings_default(sizeof settings, &settings);
+    settings.tolerance = TOLERANCE;
+    const int many = j->d >= 64; /* dimensions: an ODE of a row costs more */
+    const size_t samples = many && size->check > 96 ? 96 : size->check,
+                 n = many && size->test > 64 ? 64 : size->test;
+    void *memory;
+    HB_TRY(hb_study_allocate(context, samples * (j->d + 1), sizeof(double), &memory));
+    double *z = memory, *off = z + samples * j->d;
+    hb_status status = hb_model_density_check(context, model, &settings, samples, -1, sizeof check,
+                                              &check, z, off);
+    if (status == HB_OK)
+        status = hb_model_direct_likelihood(context, model, j->n, &check, z, off, j->x, NULL, j->v,
+                                            j->errors);
+    if (status == HB_OK) {
+        trial->value[DENSITY_LOG_NORMALISER] = check.log_normaliser;
+        trial->value[DENSITY_NLL_PASS] = -mean_of(j->n, j->v);
+        status = judge_ode(context, n, model, &settings, j, trial);
+    }
+    free(memory);
+    return status == HB_ERROR_NUMERICAL ? HB_OK : status;
+}
+
+static hb_status judge(hb_context *context, const hb_density_size *size,
+                       const hb_density_truth *truth, const hb_density_estimate *estimate,
+                       judged *j, hb_trial *trial)
+{
+    for (int k = DENSITY_TAUS - 1; k >= 0; k--) /* the draws at tau_min stay */
+        HB_TRY(judge_tau(context, truth, estimate, k, j, trial));
+    judge_low(j, trial);
+    trial->value[DENSITY_NLL_EXACT] = -mean_of(j->n, j->exact);
+    trial->value[DENSITY_NLL_PASS] = -mean_of(j->n, j->v);
+    if (estimate->model) HB_TRY(judge_likelihood(context, size, estimate->model, j, trial));
+    if (truth->set < DENSITY_TWO) return HB_OK;
+    return hb_density_forces(context, size, truth, estimate, trial);
+}
+
+static hb_status judge_all(hb_context *context, const hb_density_size *size,
+                           const hb_density_truth *truth, const hb_density_estimate *estimate,
+                           hb_trial *trial)
+{
+    const size_t n = size->judge, d = (size_t)truth->dim;
+    void *memory;
+    HB_TRY(hb_study_allocate(context, n * (3 * d + 6), sizeof(double), &memory));
+    double *at = memory, *of = at + 3 * n * d; /* parts of the memory */
+    judged j = {n,          d,         at, of, of + n, of + 2 * n, {at + n * d, at + 2 * n * d},
+                of + 3 * n, of + 4 * n};
+    const hb_status status = judge(context, size, truth, estimate, &j, trial);
+    free(memory);
+    return status;
+}
+
+hb_status hb_density_do(hb_context *context, const hb_comparison *result, hb_trial *trial)
+{
+    hb_density_truth truth;
+    hb_density_estimate estimate = {0};
+    for (int k = 0; k < DENSITY_VALUES + 2 * DENSITY_LINE; k++) trial->value[k] = NAN;
+    hb_status status = hb_density_truth_make(context, trial->set, trial->seed, &truth);
+    if (status == HB_OK) status = fit(context, result, &truth, trial, &estimate);
+    if (status == HB_OK)
+        status = judge_all(context, hb_density_size_of(result), &truth, &estimate, trial);
+    hb_model_destroy(estimate.model);
+    hb_mixture_destroy(estimate.mixture);
+    free(estimate.rows);
+    hb_mixture_destroy(truth.mixture);
+    return status;
+}
