@@ -47,14 +47,8 @@ typedef struct hb_density_size {
     int chains, moves;  /* of Langevin dynamics */
 } hb_density_size;
 hb_density_size hb_density_choose_size(const hb_study_settings *settings);
-static inline const hb_density_size *hb_density_size_of(const hb_comparison *result)
-{
-    return result->size;
-}
-static inline int hb_density_has(const hb_comparison *result, int set)
-{
-    return hb_density_size_of(result)->sets >> set & 1;
-}
+#define hb_density_size_of(result) ((const hb_density_size *)(result)->size)
+#define hb_density_has(result, set) (hb_density_size_of(result)->sets >> (set)&1)
 extern const hb_compared hb_density_compared;
 /* Milliseconds of processor time of a step. */
 double hb_density_step_cost(int dim, int method);
@@ -62,25 +56,19 @@ void hb_density_plan(hb_comparison *result); /* seed by seed */
 
 /* ---- truth ---- */
 
-typedef struct hb_density_truth {
-    int set, dim;
-    hb_mixture *mixture;           /* NULL: the Mueller-Brown potential */
-    double centre[2], scale, ln_z; /* of that: z = (x - centre)/scale, p(z) = exp(-V/kT - ln_z) */
-} hb_density_truth;
-/* Its mixture is to be destroyed. */
-hb_status hb_density_truth_make(hb_context *context, int set, uint64_t seed, hb_density_truth *out);
+/* The true density of a set: a mixture, to be destroyed; NULL: the Mueller-Brown potential. */
+hb_status hb_density_truth(hb_context *context, int set, uint64_t seed, hb_mixture **out);
 /* x[n][dim] of the density at tau; first: 0 for data, DENSITY_FIRST_TEST for held-out draws. */
-hb_status hb_density_draw(hb_context *context, const hb_density_truth *truth, uint64_t seed,
+hb_status hb_density_draw(hb_context *context, const hb_mixture *truth, uint64_t seed,
                           uint64_t first, size_t n, double tau, double *x);
 /* ln u(x,tau)[n] and its gradient[n][dim] (may be NULL). */
-hb_status hb_density_exact(hb_context *context, const hb_density_truth *truth, size_t n,
-                           const double *x, double tau, double *v, double *score);
-/* Of the Mueller-Brown potential; draws without noise. */
-void hb_density_muller_make(hb_density_truth *out);
-hb_status hb_density_muller_draw(hb_context *context, const hb_density_truth *truth, uint64_t seed,
-                                 uint64_t first, size_t n, double *x);
-void hb_density_muller_exact(const hb_density_truth *truth, size_t n, const double *x, double tau,
-                             double *v, double *score);
+hb_status hb_density_exact(hb_context *context, const hb_mixture *truth, size_t n, const double *x,
+                           double tau, double *v, double *score);
+/* Mueller-Brown: z = (x - centre)/scale; the same of one point. */
+extern const double hb_density_centre[2], hb_density_scale;
+hb_status hb_density_muller_draw(hb_context *context, uint64_t seed, uint64_t first, size_t n,
+                                 double tau, double *x);
+void hb_density_muller_exact(const double *z, double tau, double *v, double *score);
 
 /* ---- estimates ---- */
 
@@ -90,13 +78,10 @@ typedef struct hb_density_estimate {
     hb_model *model;
     hb_mixture *mixture;
     size_t n;                        /* of a kernel estimate */
-    double variance, *rows, *square; // (dim, n), (2, n)
+    double variance, *rows, *square; // (dim, n), (n)
 } hb_density_estimate;
 hb_status hb_density_at(hb_context *context, const hb_density_estimate *e, size_t n,
                         const double *x, double tau, double *v, double *score);
-/* EM with so many components and full covariances. */
-hb_status hb_density_em(hb_context *context, uint64_t seed, int dim, int count, size_t n,
-                        const double *x, hb_mixture **out);
 hb_status hb_density_fit_em(hb_context *context, uint64_t seed, size_t n, const double *x,
                             hb_density_estimate *out);
 hb_status hb_density_fit_kde(hb_context *context, size_t n, const double *x,
@@ -111,15 +96,12 @@ enum { DENSITY_NLL_EXACT = 24, DENSITY_COVERS, DENSITY_COVERS_TRUTH, DENSITY_KNO
 enum { DENSITY_LOG_NORMALISER = 28, DENSITY_OCCUPATION, DENSITY_BARRIER, DENSITY_BARRIER_EXACT };
 enum { DENSITY_SPURIOUS = 32, DENSITY_LANGEVIN_SPURIOUS, DENSITY_LANGEVIN_LN_P, DENSITY_VALUES };
 hb_value_name hb_density_value_name;
-/* Behind the values: ln of the estimate and of the truth along the path, NaN: none. */
-static inline double *hb_density_line_of(const hb_trial *trial) // (2, DENSITY_LINE)
-{
-    return trial->value + DENSITY_VALUES;
-}
+/* (2, DENSITY_LINE), behind the values: ln of estimate and truth along the path; NaN: none. */
+#define hb_density_line_of(trial) ((trial)->value + DENSITY_VALUES)
 hb_status hb_density_do(hb_context *context, const hb_comparison *result, hb_trial *trial);
 /* The part of the two sets with wells. */
 hb_status hb_density_forces(hb_context *context, const hb_density_size *size,
-                            const hb_density_truth *truth, const hb_density_estimate *estimate,
+                            const hb_mixture *truth, const hb_density_estimate *estimate,
                             hb_trial *trial);
 
 extern const hb_study hb_density_study;

@@ -73,7 +73,8 @@ static hb_status em_expect(hb_context *context, em_state *s, double *likelihood)
     for (size_t i = 0; i < s->n; i++) {
         double *r = s->r + i, top = -INFINITY, sum = 0;
         for (size_t k = 0; k < s->k; k++) top = fmax(top, r[s->n * k] += log(s->weight[k]));
-        for (size_t k = 0; k < s->k; k++) sum += r[s->n * k] = exp(r[s->n * k] - top);
+        for (size_t k = 0; k < s->k; k++)
+            sum += r[s->n * k] = r[s->n * k] - top > -30 ? exp(r[s->n * k] - top) : 0;
         for (size_t k = 0; k < s->k; k++) r[s->n * k] /= sum;
         *likelihood += (top + log(sum)) / (double)s->n;
     }
@@ -102,7 +103,7 @@ static void em_maximise(em_state *s, size_t k)
     s->weight[k] = count / (double)s->n;
 }
 
-hb_status hb_density_em(hb_context *context, uint64_t seed, int dim, int count, size_t n,
+static hb_status em_fit(hb_context *context, uint64_t seed, int dim, int count, size_t n,
                         const double *x, hb_mixture **out)
 {
     const size_t d = (size_t)dim, k = (size_t)count;
@@ -138,7 +139,7 @@ hb_status hb_density_fit_em(hb_context *context, uint64_t seed, size_t n, const 
     hb_status status = hb_study_allocate(context, held, sizeof(double), &v);
     for (size_t i = 0; i < HB_COUNT(counts) && counts[i] <= most && status == HB_OK; i++) {
         hb_mixture *mixture = NULL;
-        status = hb_density_em(context, seed, out->dim, counts[i], fitted, x, &mixture);
+        status = em_fit(context, seed, out->dim, counts[i], fitted, x, &mixture);
         if (status == HB_OK)
             status = hb_mixture_score(context, mixture, HB_PROCESS_OU, held,
                                       x + fitted * (size_t)out->dim, 0, v, NULL);
@@ -155,10 +156,9 @@ hb_status hb_density_fit_em(hb_context *context, uint64_t seed, size_t n, const 
 
 /* ---- kernel estimate ---- */
 
-/* ln sum_i exp(-|x - a x_i|^2/(2 variance)) without row `but`, for n variances; weight: the terms
- * of the last, as fractions of it. */
+/* ln sum_i exp(-|x - a x_i|^2/(2 variance)) without row `but`, for n variances. */
 static void kernel_sums(const hb_density_estimate *e, const double *x, double a, size_t but,
-                        size_t n, const double *variance, double *weight, double *out)
+                        size_t n, const double *variance, double *out)
 {
     double least = INFINITY, *square = e->square;
     memset(square, 0, e->n * sizeof *square);
@@ -172,9 +172,8 @@ static void kernel_sums(const hb_density_estimate *e, const double *x, double a,
         double sum = 0;
         for (size_t i = 0; i < e->n; i++) {
             const double t = 0.5 * (square[i] - least) / variance[k];
-            sum += weight[i] = t < 35 ? exp(-t) : 0;
+            sum += t < 35 ? exp(-t) : 0;
         }
-        for (size_t i = 0; i < e->n && but >= e->n; i++) weight[i] /= sum;
         out[k] = log(sum) - 0.5 * least / variance[k];
     }
 }
@@ -185,14 +184,14 @@ hb_status hb_density_fit_kde(hb_context *context, size_t n, const double *x,
     const size_t rows = n < MOST_ROWS ? n : MOST_ROWS, d = (size_t)out->dim;
     double variance[WIDTHS], sums[WIDTHS], total[WIDTHS] = {0};
     void *memory;
-    HB_TRY(hb_study_allocate(context, (d + 2) * rows, sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(context, (d + 1) * rows, sizeof(double), &memory));
     out->rows = memory;
     out->n = rows;
     out->square = out->rows + d * rows;
     for (size_t i = 0; i < rows * d; i++) out->rows[rows * (i % d) + i / d] = x[i];
     for (int k = 0; k < WIDTHS; k++) variance[k] = pow(0.01 * pow(1.25, k), 2);
     for (size_t i = 0; i < LEFT_OUT && i < rows; i++) {
-        kernel_sums(out, x + d * i, 1, i, WIDTHS, variance, out->square + rows, sums);
+        kernel_sums(out, x + d * i, 1, i, WIDTHS, variance, sums);
         for (int k = 0; k < WIDTHS; k++) total[k] += sums[k] - 0.5 * (double)d * log(variance[k]);
     }
     for (int k = 0, best = 0; k < WIDTHS; k++) {
@@ -207,15 +206,10 @@ static void kernel_at(const hb_density_estimate *e, size_t n, const double *x, d
 {
     const size_t d = (size_t)e->dim;
     const double a = exp(-tau), variance = a * a * e->variance - expm1(-2 * tau);
-    double *weight = e->square + e->n;
     for (size_t i = 0; i < n; i++) {
-        kernel_sums(e, x + d * i, a, e->n, 1, &variance, weight, &v[i]);
+        kernel_sums(e, x + d * i, a, e->n, 1, &variance, &v[i]);
         v[i] -= log((double)e->n) + 0.5 * (double)d * log(2 * M_PI * variance);
-        for (size_t j = 0; j < d && score; j++) {
-            double mean = 0;
-            for (size_t k = 0; k < e->n; k++) mean += weight[k] * e->rows[e->n * j + k];
-            score[d * i + j] = (a * mean - x[d * i + j]) / variance;
-        }
+        for (size_t j = 0; j < d && score; j++) score[d * i + j] = NAN; /* not needed */
     }
 }
 

@@ -42,12 +42,13 @@ const hb_density_set hb_density_sets[DENSITY_SETS] = {
     {"muller", 2, 100000, 0, 0, NULL, NULL}};
 // clang-format on
 
-/* Milliseconds of processor time of a step, the mean over a training of 600: one thread, batch 256,
- * 20000 rows, Zen 4. To be renewed when a loss gets cheaper; the trials of dsm-time are then done
+/* Milliseconds of processor time of a step, the mean over a training of 500: one thread, width 96,
+ * batch 256, 20000 rows, the lesser of two, Zen 4. To be renewed when a loss gets cheaper; the trials of dsm-time are then done
  * again, since their steps are part of their settings. */
 static const double STEP_COSTS[][1 + DENSITY_METHODS] = { // d, then a number for each method
-    {2, 1, 1.3, 2, 2, 1.3},  {4, 1, 1.3, 2, 2, 1.3},  {8, 1, 1.3, 2, 2, 1.3},
-    {16, 1, 1.3, 2, 2, 1.3}, {32, 1, 1.3, 2, 2, 1.3}, {64, 1, 1.3, 2, 2, 1.3}};
+    {2, 0.83, 1.09, 1.53, 1.66, 1.09},  {4, 0.87, 1.01, 2.34, 2.05, 1.01},
+    {8, 0.88, 1.16, 2.32, 2.14, 1.16},  {16, 1.03, 1.49, 2.61, 2.12, 1.49},
+    {32, 0.99, 1.43, 1.72, 2.09, 1.43}, {64, 1.29, 1.87, 2.34, 2.47, 1.87}};
 
 double hb_density_step_cost(int dim, int method)
 {
@@ -60,7 +61,7 @@ double hb_density_step_cost(int dim, int method)
 hb_density_size hb_density_choose_size(const hb_study_settings *settings)
 {
     hb_density_size size = {.seed = settings->seed, .sets = (1 << DENSITY_SETS) - 1,
-        .seeds = 5, .steps = 2000, .width = 96, .rows = 100000, .judge = 1000, .test = 256,
+        .seeds = 5, .steps = 4000, .width = 96, .rows = 100000, .judge = 1000, .test = 256,
         .check = 256, .lattice = 201, .chains = 1000, .moves = 400};
     if (settings->quick) /* apart in 2 and 8 dimensions, two */
         size = (hb_density_size){.seed = settings->seed, .sets = 1 | 1 << 2 | 1 << DENSITY_TWO,

@@ -37,30 +37,24 @@ const char *hb_density_value_name(int index, char buffer[32])
 
 /* ---- training and fits ---- */
 
-static hb_status train(hb_context *context, const hb_comparison *result, hb_trial *trial, size_t n,
-                       const double *data, hb_density_estimate *out)
-{
-    hb_train_settings settings;
-    hb_compare_train_settings(result, trial, hb_density_size_of(result)->width, &settings);
-    settings.standardise = HB_STANDARDISE_NO; /* exact densities are those of the same tau */
-    settings.tau_min = settings.anchor_tau_min = DENSITY_TAU_MIN;
-    return hb_train(context, &settings, out->dim, 0, n, data, NULL, &out->model);
-}
-
-static hb_status fit(hb_context *context, const hb_comparison *result,
-                     const hb_density_truth *truth, hb_trial *trial, hb_density_estimate *out)
+static hb_status fit(hb_context *context, const hb_comparison *result, const hb_mixture *truth,
+                     hb_trial *trial, hb_density_estimate *out)
 {
     const int most = hb_density_size_of(result)->rows, all = hb_density_sets[trial->set].rows;
     const size_t n = (size_t)(all < most ? all : most);
+    hb_train_settings settings;
     void *data;
-    out->dim = truth->dim;
-    HB_TRY(hb_study_allocate(context, n * (size_t)truth->dim, sizeof(double), &data));
+    hb_compare_train_settings(result, trial, hb_density_size_of(result)->width, &settings);
+    settings.standardise = HB_STANDARDISE_NO; /* exact densities are those of the same tau */
+    settings.tau_min = settings.anchor_tau_min = DENSITY_TAU_MIN;
+    HB_TRY(hb_study_allocate(context, n * (size_t)out->dim, sizeof(double), &data));
     hb_status status = hb_density_draw(context, truth, trial->seed, 0, n, 0, data);
     const double start = hb_cells_seconds();
     if (status == HB_OK)
         status = trial->method == DENSITY_EM ? hb_density_fit_em(context, trial->seed, n, data, out)
-                 : trial->method == DENSITY_KDE ? hb_density_fit_kde(context, n, data, out)
-                                                : train(context, result, trial, n, data, out);
+                 : trial->method == DENSITY_KDE
+                     ? hb_density_fit_kde(context, n, data, out)
+                     : hb_train(context, &settings, out->dim, 0, n, data, NULL, &out->model);
     trial->seconds = hb_cells_seconds() - start;
     free(data);
     return status;
@@ -78,15 +72,15 @@ static void moments(size_t n, const double *x, double *mean, double *sd)
 }
 
 /* scratch: (modes, 2 + dim + dim^2). */
-static hb_status judge_weights(hb_context *context, const hb_density_truth *truth,
+static hb_status judge_weights(hb_context *context, const hb_mixture *truth,
                                const hb_density_estimate *estimate, int k, double *scratch,
                                hb_trial *trial)
 {
-    const size_t n = hb_mixture_count(truth->mixture), d = (size_t)truth->dim;
+    const size_t n = hb_mixture_count(truth), d = (size_t)hb_mixture_dim(truth);
     const double tau = hb_density_taus[k];
     double *v = scratch, *exact = v + n, *x = exact + n, mean;
     for (size_t i = 0; i < n; i++) {
-        HB_TRY(hb_mixture_component(context, truth->mixture, i, NULL, x + d * i, NULL));
+        HB_TRY(hb_mixture_component(context, truth, i, NULL, x + d * i, NULL));
         for (size_t j = 0; j < d; j++) x[d * i + j] *= exp(-tau);
     }
     HB_TRY(hb_density_at(context, estimate, n, x, tau, v, NULL));
@@ -96,14 +90,14 @@ static hb_status judge_weights(hb_context *context, const hb_density_truth *trut
     return HB_OK;
 }
 
-/* The draws of one tau; rows: (n, dim + 2): the draws, ln p, v. */
+/* The draws of one tau and what is known there; errors: of the one-pass likelihood. */
 typedef struct judged {
     size_t n, d;
-    double *x, *exact, *v, *off;        // (n, d), (n), (n), (n)
-    double *score[2], *errors, *sorted; // (n, d); (n); (n, 2): ln p and v - ln p
+    double *x, *exact, *v, *off;        // (n, d), (n), (n), (n): v - ln p
+    double *score[2], *errors, *sorted; // (n, d); (n); (n, 2)
 } judged;
 
-static hb_status judge_tau(hb_context *context, const hb_density_truth *truth,
+static hb_status judge_tau(hb_context *context, const hb_mixture *truth,
                            const hb_density_estimate *estimate, int k, judged *j, hb_trial *trial)
 {
     const double tau = hb_density_taus[k];
@@ -115,7 +109,7 @@ static hb_status judge_tau(hb_context *context, const hb_density_truth *truth,
     for (size_t i = 0; i < j->n * j->d; i++) sum += pow(j->score[1][i] - j->score[0][i], 2);
     moments(j->n, j->off, &trial->value[DENSITY_MEAN + k], &trial->value[DENSITY_SD + k]);
     trial->value[DENSITY_SCORE + k] = -expm1(-2 * tau) * sum / (double)j->n;
-    return hb_density_sets[truth->set].modes
+    return hb_density_sets[trial->set].modes
                ? judge_weights(context, truth, estimate, k, j->score[0], trial)
                : HB_OK;
 }
@@ -132,35 +126,30 @@ static void judge_low(judged *j, hb_trial *trial)
 
 /* ---- likelihoods at tau_min ---- */
 
-static double mean_of(size_t n, const double *x)
+static double nll(size_t n, const double *log_density)
 {
     double mean, sd;
-    moments(n, x, &mean, &sd);
-    return mean;
-}
-
-static void count_covered(size_t n, const judged *j, const double *ode, hb_trial *trial)
-{
-    double known = 0, covered = 0, covered_truth = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!isfinite(j->errors[i])) continue;
-        known++;
-        covered += fabs(j->v[i] - ode[i]) < 1.96 * j->errors[i];
-        covered_truth += fabs(j->v[i] - j->exact[i]) < 1.96 * j->errors[i];
-    }
-    trial->value[DENSITY_KNOWN] = known / (double)n;
-    trial->value[DENSITY_COVERS] = covered / known;
-    trial->value[DENSITY_COVERS_TRUTH] = covered_truth / known;
+    moments(n, log_density, &mean, &sd);
+    return -mean;
 }
 
 static hb_status judge_ode(hb_context *context, size_t n, const hb_model *model,
                            const hb_generate_settings *settings, judged *j, hb_trial *trial)
 {
-    double *ode = j->sorted, missing = 0;
+    double *ode = j->sorted, missing = 0, known = 0, covered = 0, covered_truth = 0;
     HB_TRY(hb_model_likelihood(context, model, settings, 0, n, j->x, NULL, ode, NULL));
-    for (size_t i = 0; i < n; i++) missing += (j->exact[i] - ode[i]) / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        const double most = 1.96 * j->errors[i];
+        missing += (j->exact[i] - ode[i]) / (double)n;
+        if (!isfinite(most)) continue;
+        known++;
+        covered += fabs(j->v[i] - ode[i]) < most;
+        covered_truth += fabs(j->v[i] - j->exact[i]) < most;
+    }
     trial->value[DENSITY_NLL_ODE] = trial->value[DENSITY_NLL_EXACT] + missing;
-    count_covered(n, j, ode, trial);
+    trial->value[DENSITY_KNOWN] = known / (double)n;
+    trial->value[DENSITY_COVERS] = covered / known;
+    trial->value[DENSITY_COVERS_TRUTH] = covered_truth / known;
     return HB_OK;
 }
 
@@ -185,54 +174,45 @@ static hb_status judge_likelihood(hb_context *context, const hb_density_size *si
                                             j->errors);
     if (status == HB_OK) {
         trial->value[DENSITY_LOG_NORMALISER] = check.log_normaliser;
-        trial->value[DENSITY_NLL_PASS] = -mean_of(j->n, j->v);
+        trial->value[DENSITY_NLL_PASS] = nll(j->n, j->v);
         status = judge_ode(context, n, model, &settings, j, trial);
     }
     free(memory);
     return status == HB_ERROR_NUMERICAL ? HB_OK : status;
 }
 
-static hb_status judge(hb_context *context, const hb_density_size *size,
-                       const hb_density_truth *truth, const hb_density_estimate *estimate,
-                       judged *j, hb_trial *trial)
+static hb_status judge(hb_context *context, const hb_density_size *size, const hb_mixture *truth,
+                       const hb_density_estimate *estimate, judged *j, hb_trial *trial)
 {
     for (int k = DENSITY_TAUS - 1; k >= 0; k--) /* the draws at tau_min stay */
         HB_TRY(judge_tau(context, truth, estimate, k, j, trial));
     judge_low(j, trial);
-    trial->value[DENSITY_NLL_EXACT] = -mean_of(j->n, j->exact);
-    trial->value[DENSITY_NLL_PASS] = -mean_of(j->n, j->v);
+    trial->value[DENSITY_NLL_EXACT] = nll(j->n, j->exact);
+    trial->value[DENSITY_NLL_PASS] = nll(j->n, j->v);
     if (estimate->model) HB_TRY(judge_likelihood(context, size, estimate->model, j, trial));
-    if (truth->set < DENSITY_TWO) return HB_OK;
+    if (trial->set < DENSITY_TWO) return HB_OK;
     return hb_density_forces(context, size, truth, estimate, trial);
 }
 
-static hb_status judge_all(hb_context *context, const hb_density_size *size,
-                           const hb_density_truth *truth, const hb_density_estimate *estimate,
-                           hb_trial *trial)
+hb_status hb_density_do(hb_context *context, const hb_comparison *result, hb_trial *trial)
 {
-    const size_t n = size->judge, d = (size_t)truth->dim;
+    const size_t n = hb_density_size_of(result)->judge, d = (size_t)hb_density_sets[trial->set].dim;
+    hb_mixture *truth;
+    hb_density_estimate estimate = {.dim = (int)d};
     void *memory;
     HB_TRY(hb_study_allocate(context, n * (3 * d + 6), sizeof(double), &memory));
     double *at = memory, *of = at + 3 * n * d; /* parts of the memory */
     judged j = {n,          d,         at, of, of + n, of + 2 * n, {at + n * d, at + 2 * n * d},
                 of + 3 * n, of + 4 * n};
-    const hb_status status = judge(context, size, truth, estimate, &j, trial);
-    free(memory);
-    return status;
-}
-
-hb_status hb_density_do(hb_context *context, const hb_comparison *result, hb_trial *trial)
-{
-    hb_density_truth truth;
-    hb_density_estimate estimate = {0};
     for (int k = 0; k < DENSITY_VALUES + 2 * DENSITY_LINE; k++) trial->value[k] = NAN;
-    hb_status status = hb_density_truth_make(context, trial->set, trial->seed, &truth);
-    if (status == HB_OK) status = fit(context, result, &truth, trial, &estimate);
+    hb_status status = hb_density_truth(context, trial->set, trial->seed, &truth);
+    if (status == HB_OK) status = fit(context, result, truth, trial, &estimate);
     if (status == HB_OK)
-        status = judge_all(context, hb_density_size_of(result), &truth, &estimate, trial);
+        status = judge(context, hb_density_size_of(result), truth, &estimate, &j, trial);
     hb_model_destroy(estimate.model);
     hb_mixture_destroy(estimate.mixture);
+    hb_mixture_destroy(truth);
     free(estimate.rows);
-    hb_mixture_destroy(truth.mixture);
+    free(memory);
     return status;
 }

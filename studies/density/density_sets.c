@@ -3,9 +3,9 @@
  *     modes     isotropic Gaussians of variance deviation_k^2; centres are normals, scaled so that
  *               the mean distance of two of them is `distance`; weights given, or drawn as
  *               0.4 + 1.2 u, u uniform. Two modes: centres at +-(distance/2)(1,1)/sqrt(2)
- *     outliers  a bulk of weight 0.57 with covariance s_i s_j 0.7^|i-j|, s_i log-uniform in 0.5 ..
- *               2; clusters of weights 0.25 and 0.15, variance 0.04, 3 from the centre of the bulk;
- *               weight 0.03 as the bulk with 36 times its covariance
+ *     outliers  a bulk of weight 0.57 with covariance 0.7^|i-j|; clusters of weights 0.25 and 0.15,
+ *               variance 0.04, 3 from the centre of the bulk in random directions; weight 0.03 as
+ *               the bulk with 36 times its covariance
  *     named     of the library (heatball/data.h)
  * All are shifted to mean 0 and scaled by one number to a mean variance over axes of 1. Every seed
  * draws other ones: normals of stream (3 << 32) + 256 modes + dim, uniforms of stream (4 << 32) +
@@ -52,31 +52,19 @@ static hb_status make_modes(hb_context *context, const hb_density_set *set, uint
 
 static hb_status make_outliers(hb_context *context, uint64_t seed, maker *m)
 {
-    static const double weight[] = {0.57, 0.25, 0.15, 0.03};
+    static const double weight[] = {0.57, 0.25, 0.15, 0.03}, variance[] = {1, 0.04, 0.04, 36};
     const size_t d = m->d;
-    const uint64_t stream = 256 * m->count + d;
-    double s[64];
-    HB_TRY(hb_random_normal(context, seed, (UINT64_C(3) << 32) + stream, 0, 2 * d, m->mean + d));
-    HB_TRY(hb_random_uniform(context, seed, (UINT64_C(4) << 32) + stream, 0, d, s));
+    HB_TRY(hb_random_normal(context, seed, (UINT64_C(3) << 32) + 256 * m->count + d, 0, 2 * d,
+                            m->mean + d));
     for (size_t k = 0; k < m->count; k++) {
         const int cluster = k == 1 || k == 2;
         const double away = cluster ? 3 / distance_of(m, 0, k) : 0;
         m->weight[k] = weight[k];
-        for (size_t i = 0; i < d * d; i++) {
-            const size_t a = i / d, b = i % d;
-            const double bulk = 0.25 * pow(4, s[a] + s[b]) * pow(0.7, fabs((double)a - (double)b));
-            m->covariance[d * d * k + i] = cluster ? 0.04 * (a == b) : bulk * (k == 3 ? 36 : 1);
-        }
+        for (size_t i = 0; i < d * d; i++)
+            m->covariance[d * d * k + i] =
+                variance[k] * pow(cluster ? 0 : 0.7, fabs((double)(i / d) - (double)(i % d)));
         for (size_t j = 0; j < d; j++) m->mean[d * k + j] *= away;
     }
-    return HB_OK;
-}
-
-static hb_status take_named(hb_context *context, const hb_mixture *named, maker *m)
-{
-    for (size_t k = 0; k < m->count; k++)
-        HB_TRY(hb_mixture_component(context, named, k, &m->weight[k], m->mean + m->d * k,
-                                    m->covariance + m->d * m->d * k));
     return HB_OK;
 }
 
@@ -108,54 +96,43 @@ static hb_status make_mixture(hb_context *context, const hb_density_set *set, ui
     void *memory;
     HB_TRY(hb_study_allocate(context, count * (1 + d + d * d), sizeof(double), &memory));
     maker m = {d, count, memory, (double *)memory + count, (double *)memory + count * (1 + d)};
-    hb_status status = named        ? take_named(context, named, &m)
+    hb_status status = named        ? HB_OK
                        : set->modes ? make_modes(context, set, seed, &m)
                                     : make_outliers(context, seed, &m);
+    for (size_t k = 0; k < count && named && status == HB_OK; k++)
+        status = hb_mixture_component(context, named, k, &m.weight[k], m.mean + d * k,
+                                      m.covariance + d * d * k);
     standardise(&m);
     if (status == HB_OK)
         status = hb_mixture_create(context, set->dim, count, m.weight, m.mean, m.covariance, out);
-    free(m.weight);
+    free(memory);
     return status;
 }
 
-hb_status hb_density_truth_make(hb_context *context, int set, uint64_t seed, hb_density_truth *out)
+hb_status hb_density_truth(hb_context *context, int set, uint64_t seed, hb_mixture **out)
 {
     const hb_density_set *of = &hb_density_sets[set];
     hb_mixture *named = NULL;
-    *out = (hb_density_truth){.set = set, .dim = of->dim};
-    if (set == DENSITY_MULLER) {
-        hb_density_muller_make(out);
-        return HB_OK;
-    }
+    *out = NULL;
+    if (set == DENSITY_MULLER) return HB_OK;
     if (!of->modes && of->dim == 2) HB_TRY(hb_mixture_named(context, of->family, &named));
-    const hb_status status = make_mixture(context, of, seed, named, &out->mixture);
+    const hb_status status = make_mixture(context, of, seed, named, out);
     hb_mixture_destroy(named);
     return status;
 }
 
-hb_status hb_density_draw(hb_context *context, const hb_density_truth *truth, uint64_t seed,
+hb_status hb_density_draw(hb_context *context, const hb_mixture *truth, uint64_t seed,
                           uint64_t first, size_t n, double tau, double *x)
 {
-    if (truth->mixture)
-        return hb_mixture_sample_at(context, truth->mixture, HB_PROCESS_OU, seed, first, n, tau, x,
-                                    NULL);
-    void *noise;
-    HB_TRY(hb_study_allocate(context, 2 * n, sizeof(double), &noise));
-    hb_status status = hb_density_muller_draw(context, truth, seed, first, n, x);
-    if (status == HB_OK)
-        status =
-            hb_random_normal(context, seed, (UINT64_C(5) << 32) + (first != 0), 0, 2 * n, noise);
-    const double a = exp(-tau), root = sqrt(-expm1(-2 * tau));
-    for (size_t i = 0; i < 2 * n; i++) x[i] = a * x[i] + root * ((double *)noise)[i];
-    free(noise);
-    return status;
+    if (!truth) return hb_density_muller_draw(context, seed, first, n, tau, x);
+    return hb_mixture_sample_at(context, truth, HB_PROCESS_OU, seed, first, n, tau, x, NULL);
 }
 
-hb_status hb_density_exact(hb_context *context, const hb_density_truth *truth, size_t n,
-                           const double *x, double tau, double *v, double *score)
+hb_status hb_density_exact(hb_context *context, const hb_mixture *truth, size_t n, const double *x,
+                           double tau, double *v, double *score)
 {
-    if (truth->mixture)
-        return hb_mixture_score(context, truth->mixture, HB_PROCESS_OU, n, x, tau, v, score);
-    hb_density_muller_exact(truth, n, x, tau, v, score);
+    if (truth) return hb_mixture_score(context, truth, HB_PROCESS_OU, n, x, tau, v, score);
+    for (size_t i = 0; i < n; i++)
+        hb_density_muller_exact(x + 2 * i, tau, &v[i], score ? score + 2 * i : NULL);
     return HB_OK;
 }

@@ -4,9 +4,8 @@
  * difference of ln p between two modes is free. At large tau modes overlap; the Fokker-Planck
  * equation, as a constraint at points (fp) or over heat balls (hb), carries their weights down.
  * Networks of four losses, a Gaussian mixture by EM and a kernel estimate are compared by their
- * log-densities on data whose density is known. Each (set, method, seed) is a trial that leaves its
- * numbers in trials/; they are done seed by seed, so that a study that was stopped makes its page
- * from K finished seeds with --seeds K --resume.
+ * log-densities on data whose density is known. Trials are done seed by seed, so that a study that
+ * was stopped makes its page from K finished seeds with --seeds K --resume.
  *
  * Must reproduce (docs/losses.md, other mixtures): errors of log mode weights of dsm above 0.3 and
  * of hb below 0.1 at small tau. */
@@ -58,22 +57,13 @@ static int density_take(const hb_comparison *result, const json_t *root, hb_tria
 
 /* ---- numbers for formulas ---- */
 
-/* Mean over seeds of point k of the path; of the truth with `from` DENSITY_LINE. */
-static double mean_line(const hb_comparison *result, int set, int method, int k, int from)
+/* Mean over seeds of point k of the path; of the truth from DENSITY_LINE on. */
+static double mean_line(const hb_comparison *result, int set, int method, int k)
 {
     double sum = 0;
-    for (int s = 0; s < result->seeds; s++) {
-        const hb_trial *trial = hb_compare_at(result, set, method, s);
-        sum += trial ? hb_density_line_of(trial)[from + k] : NAN;
-    }
+    for (int s = 0; s < result->seeds; s++)
+        sum += hb_density_line_of(hb_compare_at(result, set, method, s))[k];
     return sum / result->seeds;
-}
-
-/* The k-th set between first and last that was run; last: there is none. */
-static int nth_set(const hb_comparison *result, int first, int last, int k)
-{
-    while (first < last && (!hb_density_has(result, first) || k-- > 0)) first++;
-    return first;
 }
 
 static int find_of_one(const hb_comparison *result, const char *name, int k, hb_value *out)
@@ -83,12 +73,14 @@ static int find_of_one(const hb_comparison *result, const char *name, int k, hb_
         int first, last;
     } lists[] = {{"sets", 0, DENSITY_SETS},
                  {"aparts", 0, DENSITY_APART},
-                 {"mixtures", 0, 16},
+                 {"others", DENSITY_APART, DENSITY_MIXTURES},
                  {"wells", DENSITY_TWO, DENSITY_SETS}};
     for (size_t i = 0; i < HB_COUNT(lists); i++)
-        if (strcmp(name, lists[i].name) == 0) {
-            out->number = nth_set(result, lists[i].first, lists[i].last, k);
-            return (int)out->number < lists[i].last;
+        if (strcmp(name, lists[i].name) == 0) { /* the k-th of those that were run */
+            int s = lists[i].first;
+            while (s < lists[i].last && (!hb_density_has(result, s) || k-- > 0)) s++;
+            out->number = s;
+            return s < lists[i].last;
         }
     if (strcmp(name, "dim") == 0)
         out->number = hb_density_sets[k].dim;
@@ -108,11 +100,7 @@ static int density_find(const hb_comparison *result, const char *name, int n, co
     for (int i = 0; i < n && i < 3; i++) k[i] = (int)v[i].number;
     if (n == 1) return find_of_one(result, name, k[0], out);
     if (n == 3 && strcmp(name, "line") == 0)
-        out->number = mean_line(result, k[0], k[1], k[2], 0);
-    else if (n == 3 && strcmp(name, "line_exact") == 0)
-        out->number = mean_line(result, k[0], k[1], k[2], DENSITY_LINE);
-    else if (n == 2 && strcmp(name, "step_cost") == 0)
-        out->number = hb_density_step_cost(k[0], k[1]);
+        out->number = mean_line(result, k[0], k[1], k[2]);
     else if (n == 0 && strncmp(name, "set_", 4) == 0) /* set_two, set_fifty16: by name */
         for (int s = 0; s < DENSITY_SETS; s++) {
             char buffer[48];
@@ -130,31 +118,15 @@ static int density_find(const hb_comparison *result, const char *name, int n, co
 static json_t *density_settings(const hb_comparison *result)
 {
     const hb_density_size *size = hb_density_size_of(result);
-    json_t *sets = json_array(), *taus = json_array(), *costs = json_array();
-    for (int s = 0; s < DENSITY_SETS; s++)
-        if (hb_density_has(result, s))
-            json_array_append_new(
-                sets, json_pack("{s:s,s:i,s:i,s:i,s:f}", "set", hb_density_sets[s].family, "dim",
-                                hb_density_sets[s].dim, "rows",
-                                hb_density_sets[s].rows < size->rows ? hb_density_sets[s].rows
-                                                                     : size->rows,
-                                "modes", hb_density_sets[s].modes, "distance",
-                                hb_density_sets[s].distance));
-    for (int k = 0; k < DENSITY_TAUS; k++)
-        json_array_append_new(taus, json_real(hb_density_taus[k]));
-    for (int dim = 2; dim <= 64; dim *= 2) {
-        json_t *cost = json_pack("{s:i}", "dim", dim);
-        for (int m = DENSITY_DSM; m <= DENSITY_HB; m++)
-            json_object_set_new(cost, hb_density_recipes[m].name,
-                                json_real(hb_density_step_cost(dim, m)));
-        json_array_append_new(costs, cost);
-    }
-    return json_pack("{s:o,s:o,s:i,s:i,s:i,s:s,s:s,s:I,s:I,s:I,s:i,s:i,s:i,s:o}", "sets", sets,
-                     "taus", taus, "seeds", size->seeds, "steps", size->steps, "width", size->width,
-                     "head", "energy", "process", "ou", "judge_draws", (json_int_t)size->judge,
-                     "test_rows", (json_int_t)size->test, "check_samples", (json_int_t)size->check,
-                     "lattice", size->lattice, "chains", size->chains, "moves", size->moves,
-                     "step_costs_ms", costs);
+    json_t *more = json_object(); /* steps of dsm-time in units of the others */
+    for (int dim = 2; dim <= 64; dim *= 2)
+        json_object_set_new(more, (char[]){(char)('0' + dim / 10), (char)('0' + dim % 10), 0},
+                            json_real(hb_density_step_cost(dim, DENSITY_HB) /
+                                      hb_density_step_cost(dim, DENSITY_DSM_TARGETS)));
+    return json_pack("{s:o,s:i,s:i,s:i,s:i,s:I,s:I,s:I}", "time_by_dim", more, "seeds", size->seeds,
+                     "steps", size->steps, "width", size->width, "most_rows", size->rows,
+                     "judge_draws", (json_int_t)size->judge, "test_rows", (json_int_t)size->test,
+                     "check_samples", (json_int_t)size->check);
 }
 
 static void density_results(json_t *root, const hb_comparison *result)
@@ -173,29 +145,20 @@ static void density_results(json_t *root, const hb_comparison *result)
 
 static void density_print(FILE *table, const hb_comparison *result)
 {
-    static const int shown[] = {DENSITY_WEIGHTS, DENSITY_WEIGHTS + 2, DENSITY_MEAN,
-                                DENSITY_SD,      DENSITY_SCORE,       DENSITY_NLL_PASS,
-                                DENSITY_NLL_ODE, DENSITY_NLL_EXACT};
-    const hb_density_size *size = hb_density_size_of(result);
-    hb_study_print(
-        table,
-        "density: errors of log-densities in nats, mean over %d seed%s from %llu; width "
-        "%d; weights: rms error of log mode weights;\nmean, sd: of v - ln p over draws; "
-        "nll: negative log-likelihood by one pass, by the ODE, exact; time: processor "
-        "time of a training done now\n"
-        "set       d method      steps | w .001  w .02   mean   sd     score  | nll_pass "
-        "nll_ode nll_exact\n",
-        size->seeds, size->seeds == 1 ? "" : "s", (unsigned long long)size->seed, size->width);
+    static const int shown[] = {DENSITY_WEIGHTS, DENSITY_MEAN,     DENSITY_SD,       DENSITY_SCORE,
+                                DENSITY_NLL_ODE, DENSITY_NLL_PASS, DENSITY_NLL_EXACT};
+    hb_study_print(table,
+                   "density: errors at tau = 0.001, nats, mean over %d seeds; processor time\n"
+                   "set         d method      weights    mean      sd   score nll:ode    pass"
+                   "   exact\n",
+                   result->seeds);
     for (int s = 0; s < DENSITY_SETS; s++)
         for (int m = 0; m < DENSITY_METHODS && hb_density_has(result, s); m++) {
-            hb_study_print(table, "%-10s %2d %-11s %5llu |", hb_density_sets[s].family,
-                           hb_density_sets[s].dim, hb_density_recipes[m].name,
-                           (unsigned long long)hb_compare_at(result, s, m, 0)->steps);
+            hb_study_print(table, "%-10s %2d %-11s", hb_density_sets[s].family,
+                           hb_density_sets[s].dim, hb_density_recipes[m].name);
             for (size_t i = 0; i < HB_COUNT(shown); i++)
                 hb_study_print(table, " %7.3g", hb_compare_value(result, s, m, shown[i]));
-            const double seconds = hb_compare_seconds(result, s, 1, m);
-            if (seconds > 0) hb_study_print(table, " | %.3g s", seconds);
-            hb_study_print(table, "\n");
+            hb_study_print(table, " | %.3g s\n", hb_compare_seconds(result, s, 1, m));
         }
 }
 
@@ -203,39 +166,24 @@ static const hb_field_of FIELDS[] = {
     HB_FIELD_OF(hb_density_size, seeds), HB_FIELD_OF(hb_density_size, steps),
     HB_FIELD_OF(hb_density_size, width), HB_FIELD_OF(hb_density_size, rows)};
 
-const hb_compared hb_density_compared = {.study = &hb_density_study,
-                                         .format = "density-1",
-                                         .folder = "trials",
-                                         .columns = "set,dim,method,seed,steps,quantity,value",
-                                         .in_order = 1,
-                                         .n_sets = DENSITY_SETS,
-                                         .n_methods = DENSITY_METHODS,
-                                         .recipes = hb_density_recipes,
-                                         .n_values = DENSITY_VALUES,
-                                         .n_more = 2 * DENSITY_LINE,
-                                         .value_name = hb_density_value_name,
-                                         .set_name = density_set_name,
-                                         .describe = density_describe,
-                                         .plan = hb_density_plan,
-                                         .run = hb_density_do,
-                                         .put = density_put,
-                                         .take = density_take,
-                                         .print = density_print,
-                                         .settings = density_settings,
-                                         .results = density_results,
-                                         .n_fields = HB_COUNT(FIELDS),
-                                         .fields = FIELDS,
-                                         .find = density_find};
+// clang-format off
+const hb_compared hb_density_compared = {
+    .study = &hb_density_study, .format = "density-1", .folder = "trials",
+    .columns = "set,dim,method,seed,steps,quantity,value", .in_order = 1, .n_sets = DENSITY_SETS,
+    .n_methods = DENSITY_METHODS, .recipes = hb_density_recipes, .n_values = DENSITY_VALUES,
+    .n_more = 2 * DENSITY_LINE, .value_name = hb_density_value_name, .set_name = density_set_name,
+    .describe = density_describe, .plan = hb_density_plan, .run = hb_density_do,
+    .put = density_put, .take = density_take, .print = density_print,
+    .settings = density_settings, .results = density_results, .n_fields = HB_COUNT(FIELDS),
+    .fields = FIELDS, .find = density_find};
+// clang-format on
 
 static hb_status run_density(hb_context *context, const hb_study_settings *settings, FILE *table)
 {
     const hb_density_size size = hb_density_choose_size(settings),
                           full = hb_density_choose_size(&(hb_study_settings){0});
-    hb_comparison result = {.of = &hb_density_compared,
-                            .size = &size,
-                            .full = &full,
-                            .first_seed = size.seed,
-                            .seeds = size.seeds};
+    hb_comparison result = {&hb_density_compared, &size, .full = &full, .seeds = size.seeds};
+    result.first_seed = size.seed;
     return hb_compare_study(context, settings, table, &result);
 }
 
