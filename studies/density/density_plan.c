@@ -63,8 +63,8 @@ hb_density_size hb_density_choose_size(const hb_study_settings *settings)
     hb_density_size size = {.seed = settings->seed, .sets = (1 << DENSITY_SETS) - 1,
         .seeds = 5, .steps = 4000, .width = 96, .rows = 100000, .judge = 1000, .test = 256,
         .check = 256, .lattice = 201, .chains = 1000, .moves = 400};
-    if (settings->quick) /* apart in 2 and 8 dimensions, two */
-        size = (hb_density_size){.seed = settings->seed, .sets = 1 | 1 << 2 | 1 << DENSITY_TWO,
+    if (settings->quick) /* apart in 2 and 8 dimensions, two, muller */
+        size = (hb_density_size){.seed = settings->seed, .sets = 1 | 1 << 2 | 3 << DENSITY_TWO,
             .seeds = 1, .steps = 250, .width = 32, .rows = 2000, .judge = 500, .test = 32,
             .check = 80, .lattice = 81, .chains = 100, .moves = 100};
     if (settings->seeds > 0) size.seeds = settings->seeds;
