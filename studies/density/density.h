@@ -1,12 +1,10 @@
 /* studies/density/density.h: the parts of the study of log-densities.
  *
- *     density_plan.c    data sets, methods, costs of a step; the list of trials
- *     density_sets.c    mixtures of mean 0 and mean variance 1, their draws and log-densities
- *     density_muller.c  the Mueller-Brown potential: draws, log-density at every tau
+ *     density_sets.c    mixtures and the Mueller-Brown potential: draws, log-densities at every tau
  *     density_fits.c    estimates that are no networks: a mixture by EM, a kernel estimate
  *     density_forces.c  wells, barriers, mass where there is none, Langevin dynamics
  *     density_run.c     one trial: data, training or fit, errors of log-densities
- *     density_study.c   the study itself, a comparison (compare/compare.h) */
+ *     density_study.c   sets, methods, costs; the study itself, a comparison (compare/compare.h) */
 #ifndef HB_STUDIES_DENSITY_H
 #define HB_STUDIES_DENSITY_H
 
@@ -15,8 +13,6 @@
 #include <heatball/data.h>
 
 enum { DENSITY_SETS = 23, DENSITY_TWO = 21, DENSITY_MULLER = 22 };
-enum { DENSITY_APART = 6 };     /* the first so many: the same family by dimension */
-enum { DENSITY_MIXTURES = 16 }; /* the first so many have centres */
 enum { DENSITY_TAUS = 5, DENSITY_LINE = 121 /* points of the path between the wells */ };
 #define DENSITY_TAU_MIN 1e-3                       /* of the trainings */
 #define DENSITY_FIRST_TEST (UINT64_C(1) << 20)     /* of the held-out draws */
@@ -46,13 +42,8 @@ typedef struct hb_density_size {
     int lattice;        /* points per axis of a mesh of the plane */
     int chains, moves;  /* of Langevin dynamics */
 } hb_density_size;
-hb_density_size hb_density_choose_size(const hb_study_settings *settings);
 #define hb_density_size_of(result) ((const hb_density_size *)(result)->size)
 #define hb_density_has(result, set) (hb_density_size_of(result)->sets >> (set)&1)
-extern const hb_compared hb_density_compared;
-/* Milliseconds of processor time of a step. */
-double hb_density_step_cost(int dim, int method);
-void hb_density_plan(hb_comparison *result); /* seed by seed */
 
 /* ---- truth ---- */
 
@@ -64,11 +55,8 @@ hb_status hb_density_draw(hb_context *context, const hb_mixture *truth, uint64_t
 /* ln u(x,tau)[n] and its gradient[n][dim] (may be NULL). */
 hb_status hb_density_exact(hb_context *context, const hb_mixture *truth, size_t n, const double *x,
                            double tau, double *v, double *score);
-/* Mueller-Brown: z = (x - centre)/scale; the same of one point. */
+/* Mueller-Brown: z = (x - centre)/scale. */
 extern const double hb_density_centre[2], hb_density_scale;
-hb_status hb_density_muller_draw(hb_context *context, uint64_t seed, uint64_t first, size_t n,
-                                 double tau, double *x);
-void hb_density_muller_exact(const double *z, double tau, double *v, double *score);
 
 /* ---- estimates ---- */
 

@@ -20,16 +20,12 @@
 #include <string.h>
 
 enum { ITERATIONS = 60, MOST_ROWS = 20000, STARTS = 4000, WIDTHS = 24, LEFT_OUT = 400 };
-#define FLOOR 0.01
-#define ENOUGH 1e-4
-
-/* ---- EM ---- */
+static const double FLOOR = 0.01, ENOUGH = 1e-4;
 
 typedef struct em_state {
     size_t d, k, n;
-    const double *x;                    // (n, d)
-    double *weight, *mean, *covariance; // (k), (k, d), (k, d, d)
-    double *r, *y;                      // (k, n), (d)
+    const double *x;                            // (n, d)
+    double *weight, *mean, *covariance, *r, *y; // (k), (k, d), (k, d, d), (k, n), (d)
 } em_state;
 
 /* Centres by k-means++ among the first rows; one variance: the mean square distance to them. */
@@ -154,8 +150,6 @@ hb_status hb_density_fit_em(hb_context *context, uint64_t seed, size_t n, const 
     return status;
 }
 
-/* ---- kernel estimate ---- */
-
 /* ln sum_i exp(-|x - a x_i|^2/(2 variance)) without row `but`, for n variances. */
 static void kernel_sums(const hb_density_estimate *e, const double *x, double a, size_t but,
                         size_t n, const double *variance, double *out)
@@ -194,40 +188,30 @@ hb_status hb_density_fit_kde(hb_context *context, size_t n, const double *x,
         kernel_sums(out, x + d * i, 1, i, WIDTHS, variance, sums);
         for (int k = 0; k < WIDTHS; k++) total[k] += sums[k] - 0.5 * (double)d * log(variance[k]);
     }
-    for (int k = 0, best = 0; k < WIDTHS; k++) {
-        best = total[k] > total[best] ? k : best;
-        out->variance = variance[best];
-    }
+    int best = 0;
+    for (int k = 1; k < WIDTHS; k++) best = total[k] > total[best] ? k : best;
+    out->variance = variance[best];
     return HB_OK;
 }
-
-static void kernel_at(const hb_density_estimate *e, size_t n, const double *x, double tau,
-                      double *v, double *score)
-{
-    const size_t d = (size_t)e->dim;
-    const double a = exp(-tau), variance = a * a * e->variance - expm1(-2 * tau);
-    for (size_t i = 0; i < n; i++) {
-        kernel_sums(e, x + d * i, a, e->n, 1, &variance, &v[i]);
-        v[i] -= log((double)e->n) + 0.5 * (double)d * log(2 * M_PI * variance);
-        for (size_t j = 0; j < d && score; j++) score[d * i + j] = NAN; /* not needed */
-    }
-}
-
-/* ---- all ---- */
 
 hb_status hb_density_at(hb_context *context, const hb_density_estimate *e, size_t n,
                         const double *x, double tau, double *v, double *score)
 {
     if (e->mixture)
         return hb_mixture_score(context, e->mixture, HB_PROCESS_OU, n, x, tau, v, score);
-    if (!e->model) {
-        kernel_at(e, n, x, tau, v, score);
-        return HB_OK;
-    }
+    const size_t d = (size_t)e->dim;
+    const double a = exp(-tau), variance = a * a * e->variance - expm1(-2 * tau);
     void *taus;
     HB_TRY(hb_study_allocate(context, n, sizeof(double), &taus));
-    for (size_t i = 0; i < n; i++) ((double *)taus)[i] = tau;
-    const hb_status status = hb_model_log_density(context, e->model, n, x, taus, NULL, v, score);
+    for (size_t i = 0; i < n; i++) {
+        ((double *)taus)[i] = tau;
+        if (e->model) continue;
+        kernel_sums(e, x + d * i, a, e->n, 1, &variance, &v[i]);
+        v[i] -= log((double)e->n) + 0.5 * (double)d * log(2 * M_PI * variance);
+        for (size_t j = 0; j < d && score; j++) score[d * i + j] = NAN; /* not needed */
+    }
+    const hb_status status =
+        e->model ? hb_model_log_density(context, e->model, n, x, taus, NULL, v, score) : HB_OK;
     free(taus);
     return status;
 }

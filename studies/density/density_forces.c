@@ -5,13 +5,11 @@
  *     spurious    mass where the true density is below 1e-6 of its largest value
  * On the path between the wells, with its largest true density at A and its lowest at S:
  *     barrier     error of v(A) - v(S), nats; barrier_exact: the true value
- * By Langevin dynamics dz = s(z,tau_min) dt + sqrt(2) dW, Euler's scheme with dt = 0.001, from rows
- * of the data on:
+ * By Langevin dynamics dz = s(z,tau_min) dt + sqrt(2) dW from rows of the data, Euler's scheme:
  *     langevin_spurious  fraction of the chains that end where the truth is below 1e-6
  *     langevin_ln_p      mean true ln p at their ends minus its expectation, by the mesh
- * Wells of two: nearest mean. Of muller, split at its saddles along straight lines:
- *     A: y - x > 1.446;  else C: 0.84 (x - 0.212) - 0.55 (y - 0.293) < 0;  else B.
- * Normals of stream (8 << 32). */
+ * Wells of two: nearest mean; of muller: split at its saddles along straight lines. Normals of
+ * stream (8 << 32). */
 #include "density.h"
 
 #include <heatball/random.h>
@@ -94,6 +92,7 @@ static hb_status judge_walk(hb_context *context, const hb_density_size *size,
 {
     const size_t n = (size_t)size->chains;
     double *x = scratch, *v = x + 2 * n, *score = v + n, *noise = score + 2 * n;
+    double rare = 0, sum = 0;
     HB_TRY(hb_density_draw(context, truth, trial->seed, 0, n, 0, x));
     for (int k = 0; k < size->moves; k++) {
         HB_TRY(hb_random_normal(context, trial->seed, UINT64_C(8) << 32, (uint64_t)k * 2 * n, 2 * n,
@@ -103,12 +102,9 @@ static hb_status judge_walk(hb_context *context, const hb_density_size *size,
             x[i] += TIME_STEP * score[i] + sqrt(2 * TIME_STEP) * noise[i];
     }
     HB_TRY(hb_density_exact(context, truth, n, x, DENSITY_TAU_MIN, v, NULL));
-    trial->value[DENSITY_LANGEVIN_SPURIOUS] = 0;
-    trial->value[DENSITY_LANGEVIN_LN_P] = -end[1];
-    for (size_t i = 0; i < n; i++) {
-        trial->value[DENSITY_LANGEVIN_SPURIOUS] += (v[i] - end[0] < RARE) / (double)n;
-        trial->value[DENSITY_LANGEVIN_LN_P] += v[i] / (double)n;
-    }
+    for (size_t i = 0; i < n; i++) rare += v[i] - end[0] < RARE, sum += v[i];
+    trial->value[DENSITY_LANGEVIN_SPURIOUS] = rare / (double)n;
+    trial->value[DENSITY_LANGEVIN_LN_P] = sum / (double)n - end[1];
     return HB_OK;
 }
 

@@ -1,14 +1,13 @@
 /* One trial: a data set, a network or another estimate, and the errors of its log-density v.
  *
- * Draws of the truth with the trial's seed are the data; what judges are draws further on, the same
- * for all methods. At each tau of hb_density_taus, p the true density at tau and x draws of it:
+ * Data are draws of the truth with the trial's seed; those that judge are further on, the same for
+ * all methods. At each tau, p the true density at tau:
  *     weights     root mean square of v - ln p at the centres a m_k of the modes, mean taken off
  *     mean, sd    of v - ln p over draws; low_: over the fifth with the lowest p at tau_min
  *     score       b E|s - grad ln p|^2
  * At tau_min, in nats per row:
  *     nll_exact, nll_pass   mean -ln p and mean -v of the draws, v less the ln of the normaliser
- *     nll_ode     by the probability-flow ODE: nll_exact + mean of ln p - ln p_ode over the first
- *                 `test` draws, which has less noise than their mean alone
+ *     nll_ode     by the ODE: nll_exact + mean of ln p - ln p_ode over the first `test` draws
  *     known       fraction of these with a finite error of the one-pass likelihood; of them,
  *     covers, covers_truth   those within 1.96 errors of the ODE and of the truth */
 #include "density.h"
@@ -35,8 +34,6 @@ const char *hb_density_value_name(int index, char buffer[32])
     return buffer;
 }
 
-/* ---- training and fits ---- */
-
 static hb_status fit(hb_context *context, const hb_comparison *result, const hb_mixture *truth,
                      hb_trial *trial, hb_density_estimate *out)
 {
@@ -60,15 +57,18 @@ static hb_status fit(hb_context *context, const hb_comparison *result, const hb_
     return status;
 }
 
-/* ---- errors ---- */
-
-static void moments(size_t n, const double *x, double *mean, double *sd)
+static double mean_of(size_t n, const double *x)
 {
-    double sum = 0, square = 0;
+    double sum = 0;
     for (size_t i = 0; i < n; i++) sum += x[i];
-    for (size_t i = 0; i < n; i++) square += pow(x[i] - sum / (double)n, 2);
-    *mean = sum / (double)n;
-    *sd = sqrt(square / (double)n);
+    return sum / (double)n;
+}
+
+static double sd_of(size_t n, const double *x)
+{
+    double square = 0, mean = mean_of(n, x);
+    for (size_t i = 0; i < n; i++) square += pow(x[i] - mean, 2);
+    return sqrt(square / (double)n);
 }
 
 /* scratch: (modes, 2 + dim + dim^2). */
@@ -78,7 +78,7 @@ static hb_status judge_weights(hb_context *context, const hb_mixture *truth,
 {
     const size_t n = hb_mixture_count(truth), d = (size_t)hb_mixture_dim(truth);
     const double tau = hb_density_taus[k];
-    double *v = scratch, *exact = v + n, *x = exact + n, mean;
+    double *v = scratch, *exact = v + n, *x = exact + n;
     for (size_t i = 0; i < n; i++) {
         HB_TRY(hb_mixture_component(context, truth, i, NULL, x + d * i, NULL));
         for (size_t j = 0; j < d; j++) x[d * i + j] *= exp(-tau);
@@ -86,7 +86,7 @@ static hb_status judge_weights(hb_context *context, const hb_mixture *truth,
     HB_TRY(hb_density_at(context, estimate, n, x, tau, v, NULL));
     HB_TRY(hb_density_exact(context, truth, n, x, tau, exact, NULL));
     for (size_t i = 0; i < n; i++) v[i] -= exact[i];
-    moments(n, v, &mean, &trial->value[DENSITY_WEIGHTS + k]);
+    trial->value[DENSITY_WEIGHTS + k] = sd_of(n, v);
     return HB_OK;
 }
 
@@ -107,7 +107,8 @@ static hb_status judge_tau(hb_context *context, const hb_mixture *truth,
     HB_TRY(hb_density_at(context, estimate, j->n, j->x, tau, j->v, j->score[1]));
     for (size_t i = 0; i < j->n; i++) j->off[i] = j->v[i] - j->exact[i];
     for (size_t i = 0; i < j->n * j->d; i++) sum += pow(j->score[1][i] - j->score[0][i], 2);
-    moments(j->n, j->off, &trial->value[DENSITY_MEAN + k], &trial->value[DENSITY_SD + k]);
+    trial->value[DENSITY_MEAN + k] = mean_of(j->n, j->off);
+    trial->value[DENSITY_SD + k] = sd_of(j->n, j->off);
     trial->value[DENSITY_SCORE + k] = -expm1(-2 * tau) * sum / (double)j->n;
     return hb_density_sets[trial->set].modes
                ? judge_weights(context, truth, estimate, k, j->score[0], trial)
@@ -121,16 +122,8 @@ static void judge_low(judged *j, hb_trial *trial)
         j->sorted[2 * i] = j->exact[i], j->sorted[2 * i + 1] = j->off[i];
     qsort(j->sorted, j->n, 2 * sizeof *j->sorted, hb_study_by_value);
     for (size_t i = 0; i < low; i++) j->errors[i] = j->sorted[2 * i + 1];
-    moments(low, j->errors, &trial->value[DENSITY_LOW_MEAN], &trial->value[DENSITY_LOW_SD]);
-}
-
-/* ---- likelihoods at tau_min ---- */
-
-static double nll(size_t n, const double *log_density)
-{
-    double mean, sd;
-    moments(n, log_density, &mean, &sd);
-    return -mean;
+    trial->value[DENSITY_LOW_MEAN] = mean_of(low, j->errors);
+    trial->value[DENSITY_LOW_SD] = sd_of(low, j->errors);
 }
 
 static hb_status judge_ode(hb_context *context, size_t n, const hb_model *model,
@@ -161,9 +154,8 @@ static hb_status judge_likelihood(hb_context *context, const hb_density_size *si
     hb_generate_settings settings;
     hb_generate_settings_default(sizeof settings, &settings);
     settings.tolerance = TOLERANCE;
-    const int many = j->d >= 64; /* dimensions: an ODE of a row costs more */
-    const size_t samples = many && size->check > 96 ? 96 : size->check,
-                 n = many && size->test > 64 ? 64 : size->test;
+    /* In 64 dimensions the ODE of a row costs more. */
+    const size_t samples = j->d < 64 ? size->check : 96, n = j->d < 64 ? size->test : 64;
     void *memory;
     HB_TRY(hb_study_allocate(context, samples * (j->d + 1), sizeof(double), &memory));
     double *z = memory, *off = z + samples * j->d;
@@ -174,7 +166,7 @@ static hb_status judge_likelihood(hb_context *context, const hb_density_size *si
                                             j->errors);
     if (status == HB_OK) {
         trial->value[DENSITY_LOG_NORMALISER] = check.log_normaliser;
-        trial->value[DENSITY_NLL_PASS] = nll(j->n, j->v);
+        trial->value[DENSITY_NLL_PASS] = -mean_of(j->n, j->v);
         status = judge_ode(context, n, model, &settings, j, trial);
     }
     free(memory);
@@ -187,8 +179,8 @@ static hb_status judge(hb_context *context, const hb_density_size *size, const h
     for (int k = DENSITY_TAUS - 1; k >= 0; k--) /* the draws at tau_min stay */
         HB_TRY(judge_tau(context, truth, estimate, k, j, trial));
     judge_low(j, trial);
-    trial->value[DENSITY_NLL_EXACT] = nll(j->n, j->exact);
-    trial->value[DENSITY_NLL_PASS] = nll(j->n, j->v);
+    trial->value[DENSITY_NLL_EXACT] = -mean_of(j->n, j->exact);
+    trial->value[DENSITY_NLL_PASS] = -mean_of(j->n, j->v);
     if (estimate->model) HB_TRY(judge_likelihood(context, size, estimate->model, j, trial));
     if (trial->set < DENSITY_TWO) return HB_OK;
     return hb_density_forces(context, size, truth, estimate, trial);
