@@ -49,12 +49,12 @@ const hb_density_set hb_density_sets[DENSITY_SETS] = {
     {"muller", 2, 100000, 0, 0, NULL, NULL}};
 // clang-format on
 
-/* Milliseconds of processor time of a step, the mean over 500: one thread, width 96, batch 256,
- * 20000 rows, the lesser of two, Zen 4. To be renewed when a loss gets cheaper. */
+/* Milliseconds of processor time of a step, the mean over 250: one thread, width 96, batch 256,
+ * 20000 rows, the least of six, Zen 4. To be renewed when a loss gets cheaper. */
 static const double STEP_COSTS[][1 + DENSITY_METHODS] = { // d, then a number for each method
-    {2, 0.83, 1.09, 1.53, 1.66, 1.09},  {4, 0.87, 1.01, 2.34, 2.05, 1.01},
-    {8, 0.88, 1.16, 2.32, 2.14, 1.16},  {16, 1.03, 1.49, 2.61, 2.12, 1.49},
-    {32, 0.99, 1.43, 1.72, 2.09, 1.43}, {64, 1.29, 1.87, 2.34, 2.47, 1.87}};
+    {2, 0.7, 0.92, 1.68, 1.85, 0.92},   {4, 0.81, 1.2, 2.5, 2.39, 1.2},
+    {8, 0.92, 1.15, 2.48, 1.97, 1.15},  {16, 0.79, 1.1, 2.51, 2.09, 1.1},
+    {32, 0.95, 1.52, 1.81, 1.88, 1.52}, {64, 1.47, 2.26, 2.71, 3.14, 2.26}};
 
 // clang-format off
 static hb_density_size choose_size(const hb_study_settings *settings)
