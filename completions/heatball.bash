@@ -109,7 +109,7 @@ _heatball()
     --real) COMPREPLY=($(compgen -W 'mnist fashion-mnist' -- "$word") $(compgen -f -- "$word")) ;;
     --convention) COMPREPLY=($(compgen -W 'ito stratonovich' -- "$word")) ;;
     --quantity) COMPREPLY=($(compgen -W 'u v w' -- "$word")) ;;
-    --only | study) COMPREPLY=($(compgen -W 'identities sampler bistable planar dimension drift mnist' -- "$word")) ;;
+    --only | study) COMPREPLY=($(compgen -W 'identities sampler bistable planar dimension density drift mnist' -- "$word")) ;;
     generate | -o | --labels | --log | --plot | --problem | --at | --paths | --path-times | --state)
         local IFS=$'\n'
         compopt -o filenames 2>/dev/null

@@ -13,7 +13,7 @@ typedef struct hb_page_section {
     const char *number, *title, *about;
 } hb_page_section;
 
-enum { HB_PAGE_SECTIONS = 24, HB_PAGE_CORRECTIONS = 8 };       /* of page_texts.json */
+enum { HB_PAGE_SECTIONS = 25, HB_PAGE_CORRECTIONS = 8 };       /* of page_texts.json */
 extern hb_page_section hb_page_sections[HB_PAGE_SECTIONS + 1]; /* ends with number NULL */
 
 /* An entry of the list of corrections (docs/paper.md has the same numbers, from 1). */

@@ -4,6 +4,7 @@
  * page shows whatever its NAME.json says (report_page.c). */
 #include "study.h"
 #include "bistable/bistable.h"
+#include "density/density.h"
 #include "dimension/dimension.h"
 #include "drift/drift.h"
 #include "identities/identities.h"
@@ -14,8 +15,9 @@
 #include <string.h>
 
 static const hb_study *const STUDIES[] = {
-    &hb_identities_study, &hb_sampler_study, &hb_bistable_study, &hb_planar_study,
-    &hb_dimension_study,  &hb_drift_study,   &hb_mnist_study,    NULL};
+    &hb_identities_study, &hb_sampler_study,   &hb_bistable_study,
+    &hb_planar_study,     &hb_dimension_study, &hb_density_study,
+    &hb_drift_study,      &hb_mnist_study,     NULL};
 
 const hb_study *const *hb_study_list(void)
 {

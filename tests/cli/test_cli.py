@@ -621,7 +621,7 @@ def test_completion(tmp_path):
     assert complete("heatball", "solve", "--method", "w") == {"walk"}
     assert complete("heatball", "residual", "--quantity", "") == {"u", "v", "w"}
     assert complete("heatball", "constants", "--isa", "avx") == {"avx2", "avx512"}
-    assert complete("heatball", "study", "") == {"identities", "sampler", "bistable", "planar", "dimension", "drift", "mnist"}
+    assert complete("heatball", "study", "") == {"identities", "sampler", "bistable", "planar", "dimension", "density", "drift", "mnist"}
     for command in COMMANDS:
         usage = succeed(command, "--help").split("\n\n")[0]
         for option, names in re.findall(r"(--[a-z-]+) ([a-z0-9-]+(?:\|[a-z0-9-]+)+)\b", usage):
