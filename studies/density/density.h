@@ -13,6 +13,7 @@
 #include <heatball/data.h>
 
 enum { DENSITY_SETS = 23, DENSITY_TWO = 21, DENSITY_MULLER = 22 };
+enum { DENSITY_MOST_MODES = 50 };
 enum { DENSITY_TAUS = 5, DENSITY_LINE = 121 /* points of the path between the wells */ };
 #define DENSITY_TAU_MIN 1e-3                       /* of the trainings */
 #define DENSITY_FIRST_TEST (UINT64_C(1) << 20)     /* of the held-out draws */
@@ -25,7 +26,7 @@ extern const hb_recipe hb_density_recipes[DENSITY_METHODS];
 
 typedef struct hb_density_set {
     const char *family;   /* or the name of a set of the library */
-    int dim, rows, modes; /* modes: whose centres are judged */
+    int dim, rows, modes; /* modes: whose weights are judged */
     double distance; /* mean distance of two centres in standard deviations of the second mode */
     const double *weight, *deviation; // (modes); NULL: weights drawn; all 1
 } hb_density_set;
@@ -49,9 +50,9 @@ typedef struct hb_density_size {
 
 /* The true density of a set: a mixture, to be destroyed; NULL: the Mueller-Brown potential. */
 hb_status hb_density_truth(hb_context *context, int set, uint64_t seed, hb_mixture **out);
-/* x[n][dim] of the density at tau; first: 0 for data, DENSITY_FIRST_TEST for held-out draws. */
+/* x[n][dim] of the density at tau, and the mode of each (may be NULL; of mixtures); first: 0 for data, DENSITY_FIRST_TEST for held-out draws. */
 hb_status hb_density_draw(hb_context *context, const hb_mixture *truth, uint64_t seed,
-                          uint64_t first, size_t n, double tau, double *x);
+                          uint64_t first, size_t n, double tau, double *x, int *mode);
 /* ln u(x,tau)[n] and its gradient[n][dim] (may be NULL). */
 hb_status hb_density_exact(hb_context *context, const hb_mixture *truth, size_t n, const double *x,
                            double tau, double *v, double *score);

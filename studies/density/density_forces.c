@@ -93,7 +93,7 @@ static hb_status judge_walk(hb_context *context, const hb_density_size *size,
     const size_t n = (size_t)size->chains;
     double *x = scratch, *v = x + 2 * n, *score = v + n, *noise = score + 2 * n;
     double rare = 0, sum = 0;
-    HB_TRY(hb_density_draw(context, truth, trial->seed, 0, n, 0, x));
+    HB_TRY(hb_density_draw(context, truth, trial->seed, 0, n, 0, x, NULL));
     for (int k = 0; k < size->moves; k++) {
         HB_TRY(hb_random_normal(context, trial->seed, UINT64_C(8) << 32, (uint64_t)k * 2 * n, 2 * n,
                                 noise));

@@ -2,7 +2,8 @@
  *
  * Data are draws of the truth with the trial's seed; those that judge are further on, the same for
  * all methods. At each tau, p the true density at tau:
- *     weights     root mean square of v - ln p at the centres a m_k of the modes, mean taken off
+ *     weights     root mean square over the modes k, weighted equally, of E_k[v - ln p] - their
+ *                 mean, E_k over the draws of mode k
  *     mean, sd    of v - ln p over draws; low_: over the fifth with the lowest p at tau_min
  *     score       b E|s - grad ln p|^2
  * At tau_min, in nats per row:
@@ -44,8 +45,9 @@ static hb_status fit(hb_context *context, const hb_comparison *result, const hb_
     hb_compare_train_settings(result, trial, hb_density_size_of(result)->width, &settings);
     settings.standardise = HB_STANDARDISE_NO; /* exact densities are those of the same tau */
     settings.tau_min = settings.anchor_tau_min = DENSITY_TAU_MIN;
+    settings.rate *= 2; /* few steps */
     HB_TRY(hb_study_allocate(context, n * (size_t)out->dim, sizeof(double), &data));
-    hb_status status = hb_density_draw(context, truth, trial->seed, 0, n, 0, data);
+    hb_status status = hb_density_draw(context, truth, trial->seed, 0, n, 0, data, NULL);
     const double start = hb_cells_seconds();
     if (status == HB_OK)
         status = trial->method == DENSITY_EM ? hb_density_fit_em(context, trial->seed, n, data, out)
@@ -71,38 +73,34 @@ static double sd_of(size_t n, const double *x)
     return sqrt(square / (double)n);
 }
 
-/* scratch: (modes, 2 + dim + dim^2). */
-static hb_status judge_weights(hb_context *context, const hb_mixture *truth,
-                               const hb_density_estimate *estimate, int k, double *scratch,
-                               hb_trial *trial)
-{
-    const size_t n = hb_mixture_count(truth), d = (size_t)hb_mixture_dim(truth);
-    const double tau = hb_density_taus[k];
-    double *v = scratch, *exact = v + n, *x = exact + n;
-    for (size_t i = 0; i < n; i++) {
-        HB_TRY(hb_mixture_component(context, truth, i, NULL, x + d * i, NULL));
-        for (size_t j = 0; j < d; j++) x[d * i + j] *= exp(-tau);
-    }
-    HB_TRY(hb_density_at(context, estimate, n, x, tau, v, NULL));
-    HB_TRY(hb_density_exact(context, truth, n, x, tau, exact, NULL));
-    for (size_t i = 0; i < n; i++) v[i] -= exact[i];
-    trial->value[DENSITY_WEIGHTS + k] = sd_of(n, v);
-    return HB_OK;
-}
-
 /* The draws of one tau and what is known there; errors: of the one-pass likelihood. */
 typedef struct judged {
     size_t n, d;
     double *x, *exact, *v, *off;        // (n, d), (n), (n), (n): v - ln p
     double *score[2], *errors, *sorted; // (n, d); (n); (n, 2)
+    int *mode;                          // (n)
 } judged;
+
+/* The error of the log weights of modes: off by mode, less the mean over the modes. */
+static void judge_weights(size_t modes, const judged *j, int k, hb_trial *trial)
+{
+    double off[DENSITY_MOST_MODES], count[DENSITY_MOST_MODES];
+    for (size_t m = 0; m < modes; m++) off[m] = count[m] = 0;
+    for (size_t i = 0; i < j->n; i++) {
+        off[j->mode[i]] += j->off[i];
+        count[j->mode[i]]++;
+    }
+    for (size_t m = 0; m < modes; m++) off[m] /= count[m];
+    trial->value[DENSITY_WEIGHTS + k] = sd_of(modes, off);
+}
 
 static hb_status judge_tau(hb_context *context, const hb_mixture *truth,
                            const hb_density_estimate *estimate, int k, judged *j, hb_trial *trial)
 {
     const double tau = hb_density_taus[k];
     double sum = 0;
-    HB_TRY(hb_density_draw(context, truth, trial->seed, DENSITY_FIRST_TEST, j->n, tau, j->x));
+    HB_TRY(
+        hb_density_draw(context, truth, trial->seed, DENSITY_FIRST_TEST, j->n, tau, j->x, j->mode));
     HB_TRY(hb_density_exact(context, truth, j->n, j->x, tau, j->exact, j->score[0]));
     HB_TRY(hb_density_at(context, estimate, j->n, j->x, tau, j->v, j->score[1]));
     for (size_t i = 0; i < j->n; i++) j->off[i] = j->v[i] - j->exact[i];
@@ -110,9 +108,8 @@ static hb_status judge_tau(hb_context *context, const hb_mixture *truth,
     trial->value[DENSITY_MEAN + k] = mean_of(j->n, j->off);
     trial->value[DENSITY_SD + k] = sd_of(j->n, j->off);
     trial->value[DENSITY_SCORE + k] = -expm1(-2 * tau) * sum / (double)j->n;
-    return hb_density_sets[trial->set].modes
-               ? judge_weights(context, truth, estimate, k, j->score[0], trial)
-               : HB_OK;
+    if (hb_density_sets[trial->set].modes) judge_weights(hb_mixture_count(truth), j, k, trial);
+    return HB_OK;
 }
 
 static void judge_low(judged *j, hb_trial *trial)
@@ -192,10 +189,18 @@ hb_status hb_density_do(hb_context *context, const hb_comparison *result, hb_tri
     hb_mixture *truth;
     hb_density_estimate estimate = {.dim = (int)d};
     void *memory;
-    HB_TRY(hb_study_allocate(context, n * (3 * d + 6), sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(context, n * (3 * d + 7), sizeof(double), &memory));
     double *at = memory, *of = at + 3 * n * d; /* parts of the memory */
-    judged j = {n,          d,         at, of, of + n, of + 2 * n, {at + n * d, at + 2 * n * d},
-                of + 3 * n, of + 4 * n};
+    judged j = {n,
+                d,
+                at,
+                of,
+                of + n,
+                of + 2 * n,
+                {at + n * d, at + 2 * n * d},
+                of + 3 * n,
+                of + 4 * n,
+                (int *)(of + 6 * n)};
     for (int k = 0; k < DENSITY_VALUES + 2 * DENSITY_LINE; k++) trial->value[k] = NAN;
     hb_status status = hb_density_truth(context, trial->set, trial->seed, &truth);
     if (status == HB_OK) status = fit(context, result, truth, trial, &estimate);

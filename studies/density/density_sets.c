@@ -194,10 +194,10 @@ hb_status hb_density_truth(hb_context *context, int set, uint64_t seed, hb_mixtu
 }
 
 hb_status hb_density_draw(hb_context *context, const hb_mixture *truth, uint64_t seed,
-                          uint64_t first, size_t n, double tau, double *x)
+                          uint64_t first, size_t n, double tau, double *x, int *mode)
 {
     if (!truth) return muller_draw(context, seed, first, n, tau, x);
-    return hb_mixture_sample_at(context, truth, HB_PROCESS_OU, seed, first, n, tau, x, NULL);
+    return hb_mixture_sample_at(context, truth, HB_PROCESS_OU, seed, first, n, tau, x, mode);
 }
 
 hb_status hb_density_exact(hb_context *context, const hb_mixture *truth, size_t n, const double *x,

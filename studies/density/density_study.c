@@ -60,7 +60,7 @@ static const double STEP_COSTS[][1 + DENSITY_METHODS] = { // d, then a number fo
 static hb_density_size choose_size(const hb_study_settings *settings)
 {
     hb_density_size size = {.seed = settings->seed, .sets = (1 << DENSITY_SETS) - 1,
-        .seeds = 5, .steps = 4000, .width = 96, .rows = 100000, .judge = 1000, .test = 256,
+        .seeds = 5, .steps = 4000, .width = 96, .rows = 100000, .judge = 2000, .test = 256,
         .check = 256, .lattice = 201, .chains = 1000, .moves = 400};
     if (settings->quick) /* apart in 2 and 8 dimensions, two, muller */
         size = (hb_density_size){.seed = settings->seed, .sets = 1 | 1 << 2 | 3 << DENSITY_TWO,
@@ -99,13 +99,14 @@ static void density_describe(const hb_comparison *result, const hb_trial *trial,
     const hb_density_size *size = hb_density_size_of(result);
     const hb_recipe *recipe = &hb_density_recipes[trial->method];
     const hb_density_set *set = &hb_density_sets[trial->set];
-    snprintf(text, n,
-             "set=%s dim=%d distance=%g method=%s seed=%llu loss=%d target_rows=%d steps=%llu "
-             "width=%d rows=%d judge=%zu test=%zu check=%zu lattice=%d chains=%d moves=%d",
-             set->family, set->dim, set->distance, recipe->name, (unsigned long long)trial->seed,
-             recipe->loss, recipe->target_rows, (unsigned long long)trial->steps, size->width,
-             set->rows < size->rows ? set->rows : size->rows, size->judge, size->test, size->check,
-             size->lattice, size->chains, size->moves);
+    snprintf(
+        text, n,
+        "set=%s dim=%d distance=%g method=%s seed=%llu loss=%d target_rows=%d steps=%llu rate=2 "
+        "width=%d rows=%d judge=%zu test=%zu check=%zu lattice=%d chains=%d moves=%d",
+        set->family, set->dim, set->distance, recipe->name, (unsigned long long)trial->seed,
+        recipe->loss, recipe->target_rows, (unsigned long long)trial->steps, size->width,
+        set->rows < size->rows ? set->rows : size->rows, size->judge, size->test, size->check,
+        size->lattice, size->chains, size->moves);
 }
 
 static void density_put(json_t *root, const hb_trial *trial)
