@@ -4,12 +4,12 @@
  * given row i and N_k = sum_i r_ik,
  *     w_k = N_k/n,   m_k = sum_i r_ik x_i/N_k,   C_k = (sum_i r_ik (x_i-m_k)(x_i-m_k)' + F I)/N_k,
  * F = 0.01, a floor for components of few rows. It starts at centres of k-means++ (Arthur,
- * Vassilvitskii 2007) with one isotropic variance and ends when the mean log-likelihood grows by
- * less than 1e-4, after 60 iterations at the latest. 3, 5, 10, 20, 40, 80 components (up to 20 in
- * 32 dimensions, up to 10 in 64) are tried until the likelihood of the last tenth of the rows
- * falls. Kernel estimate: u(x) = mean_i N(x; x_i, h^2 I), h the best of 24 by the leave-one-out
- * likelihood of 400 rows. At tau both have centres a m_k and covariances a^2 C_k + b I. Uniforms of
- * stream (7 << 32) + k. Must reproduce: one component is the sample's mean and covariance. */
+ * Vassilvitskii 2007) with one isotropic variance, the first with 4, for outliers, and ends when
+ * the mean log-likelihood grows by less than 5e-4, after 60 iterations at the latest. 3, 5, 10, 20,
+ * 40, 80 components (up to 20 in 32 dimensions, 10 in 64) are tried until the likelihood of the
+ * last tenth of the rows falls twice. Kernel estimate: u(x) = mean_i N(x; x_i, h^2 I), h the best
+ * of 24 by the leave-one-out likelihood of 400 rows. At tau both have centres a m_k and covariances
+ * a^2 C_k + b I. Uniforms of stream (7 << 32) + k. */
 #include "density.h"
 
 #include <heatball/model.h>
@@ -20,7 +20,7 @@
 #include <string.h>
 
 enum { ITERATIONS = 60, MOST_ROWS = 20000, STARTS = 4000, WIDTHS = 24, LEFT_OUT = 400 };
-static const double FLOOR = 0.01, ENOUGH = 1e-4;
+static const double FLOOR = 0.01, ENOUGH = 5e-4;
 
 typedef struct em_state {
     size_t d, k, n;
@@ -48,7 +48,7 @@ static hb_status em_start(hb_context *context, uint64_t seed, em_state *s)
     }
     for (size_t k = 0; k < s->k; k++) s->weight[k] = 1.0 / (double)s->k;
     for (size_t k = 0; k < s->k * d; k++)
-        s->covariance[d * k + k % d] = sum / (double)(n * d) + FLOOR;
+        s->covariance[d * k + k % d] = k < d ? 4 : sum / (double)(n * d) + FLOOR;
     return HB_OK;
 }
 
@@ -90,8 +90,9 @@ static void em_maximise(em_state *s, size_t k)
     }
     for (size_t j = 0; j < d; j++) mean[j] /= count;
     for (size_t i = 0; i < s->n; i++) {
+        if (r[i] < 1e-12) continue;
         for (size_t j = 0; j < d; j++) y[j] = s->x[d * i + j] - mean[j];
-        for (size_t j = 0; j < d && r[i] > 1e-12; j++)
+        for (size_t j = 0; j < d; j++)
             for (size_t c = 0; c < d; c++) C[d * j + c] += r[i] * y[j] * y[c];
     }
     for (size_t j = 0; j < d; j++) C[d * j + j] += FLOOR;
@@ -129,11 +130,12 @@ hb_status hb_density_fit_em(hb_context *context, uint64_t seed, size_t n, const 
 {
     static const int counts[] = {3, 5, 10, 20, 40, 80};
     const size_t rows = n < MOST_ROWS ? n : MOST_ROWS, held = rows / 10, fitted = rows - held;
-    const int most = out->dim >= 64 ? 10 : out->dim >= 32 ? 20 : 80;
+    int falls = 0, most = out->dim >= 64 ? 10 : out->dim >= 32 ? 20 : 80;
     double best = -INFINITY, sum = 0;
     void *v;
     hb_status status = hb_study_allocate(context, held, sizeof(double), &v);
-    for (size_t i = 0; i < HB_COUNT(counts) && counts[i] <= most && status == HB_OK; i++) {
+    for (size_t i = 0; i < HB_COUNT(counts) && falls < 2 && status == HB_OK; i++) {
+        if (counts[i] > most) break;
         hb_mixture *mixture = NULL;
         status = em_fit(context, seed, out->dim, counts[i], fitted, x, &mixture);
         if (status == HB_OK)
@@ -142,9 +144,8 @@ hb_status hb_density_fit_em(hb_context *context, uint64_t seed, size_t n, const 
         sum = 0;
         for (size_t k = 0; k < held; k++) sum += ((double *)v)[k];
         hb_mixture_destroy(sum > best ? out->mixture : mixture);
-        if (!(sum > best)) break;
-        out->mixture = mixture;
-        best = sum;
+        falls = sum > best ? 0 : falls + 1;
+        if (sum > best) out->mixture = mixture, best = sum;
     }
     free(v);
     return status;
