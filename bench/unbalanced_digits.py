@@ -17,6 +17,7 @@ class, the fraction of class 0 among samples of the flow, and how v - ln p_ODE d
 dimensions. --variant: a method and settings of heatball.train, as "hb,weight=1,anchor_tau_min=0.005". One thread.
 """
 import argparse
+import sys
 import time
 
 import numpy as np
@@ -107,6 +108,28 @@ def change(A, B):
     return off[1].mean() - off[0].mean(), np.sqrt((off[0].var() + off[1].var()) / 2)
 
 
+def by_denoising(models, held, given, taus):
+    """What v would give if it solved its equation with the score that the network has, from held-out denoising losses.
+
+    E_c[v] changes by E_c[epsilon] + L_c/b - (what depends on the class alone) in a unit of tau, L_c = E_c |sqrt(b) s + e|^2: the
+    variational bound. So it is the integral over tau of the losses of class 0 minus class 1, A minus B, over b.
+    """
+    grid = np.geomspace(given.tau_min, given.tau_max, 49)
+    gaps = []
+    for k, tau in enumerate(grid):
+        random = np.random.default_rng(1000 + k)
+        a, b = np.exp(-tau), -np.expm1(-2 * tau)
+        loss = np.empty((2, 2))
+        for c, x in enumerate(held):
+            e = random.standard_normal(x.shape)
+            for m, model in enumerate(models):
+                loss[m, c] = ((np.sqrt(b) * model.score(a * x + np.sqrt(b) * e, tau, threads=1) + e) ** 2).sum(1).mean()
+        gaps.append((loss[0, 0] - loss[1, 0] - loss[0, 1] + loss[1, 1]) / b * tau)
+    pieces = 0.5 * (np.array(gaps)[1:] + np.array(gaps)[:-1]) * np.diff(np.log(grid))
+    tail = np.concatenate([np.cumsum(pieces[::-1])[::-1], [0]])
+    return np.interp(np.log(taus), np.log(grid), tail)
+
+
 def by_ode(models, held, train, law, rows, given):
     """Change by the ODE; for sets A and B the fraction of class 0 of the flow, and the difference of v - ln p_ODE."""
     tau = given.tau_min
@@ -146,7 +169,7 @@ def main():
     print("|---" * (len(taus) + 3) + "|")
     after = []
     for data in given.data:
-        cells, deviations, seconds, truth, ode = {}, {}, {}, [], {}
+        cells, bounds, deviations, seconds, truth, ode = {}, {}, {}, {}, [], {}
         for seed in range(1, given.seeds + 1):
             train, held, law = digits() if data == "digits" else gaussians(int(data), seed)
             at = {tau: noised(held, tau, seed) for tau in taus}
@@ -155,7 +178,11 @@ def main():
             for variant in given.variant:
                 models, spent = trained(train, variant, given, seed)
                 found = [change(*[[m.log_density(x, tau, threads=1) for x in at[tau]] for m in models]) for tau in taus]
+                print(f"# {data}, {variant}, seed {seed}:", *(f"{f[0]:.2f} ({f[1]:.2f})" for f in found), f"{spent:.0f} s", file=sys.stderr)
+                bound = by_denoising(models, held, given, taus)
+                print("#   by denoising:", *(f"{value:.2f}" for value in bound), file=sys.stderr, flush=True)
                 cells.setdefault(variant, []).append([f[0] for f in found])
+                bounds.setdefault(variant, []).append(bound)
                 deviations.setdefault(variant, []).append([f[1] for f in found])
                 seconds.setdefault(variant, []).append(spent)
                 if given.ode:
@@ -163,7 +190,9 @@ def main():
         print(f"| {data} | truth | " + " | ".join(f"{t:.2f}" for t in np.mean(truth, 0)) + " | |")
         for variant in given.variant:
             row = [f"{shown(c)} ({d:.2f})" for c, d in zip(np.transpose(cells[variant]), np.mean(deviations[variant], 0))]
-            print(f"| {data} | {variant} | " + " | ".join(row) + f" | {np.mean(seconds[variant]):.0f} |", flush=True)
+            print(f"| {data} | {variant} | " + " | ".join(row) + f" | {np.mean(seconds[variant]):.0f} |")
+            print(f"| {data} | {variant}: by denoising | " + " | ".join(map(shown, np.transpose(bounds[variant]))) + " | |",
+                  flush=True)
             for found in ode.get(variant, []):
                 (moved, spread), fa, fb, da, db = found
                 after.append(f"| {data} | {variant} | {moved:.2f} ({spread:.2f}) | {fa:.3f}, {fb:.3f} | "

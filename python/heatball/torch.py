@@ -37,6 +37,7 @@ __all__ = ["Adapter", "LogDensity", "fokker_planck_residual", "from_denoiser", "
            "from_score", "heat_ball_loss", "heat_ball_residual"]
 
 
+LEAST_WEIGHT = 0.0392  # b of ou at tau = 0.02
 Network = Callable[["torch.Tensor", "torch.Tensor"], "torch.Tensor"]
 Time = Optional[Union[str, Callable[["torch.Tensor"], "torch.Tensor"], Tuple[float, float]]]
 
@@ -93,8 +94,9 @@ def heat_ball_loss(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float],
     """Return the heat-ball loss of a network: the mean of b h(rho) over the anchors, a tensor with one number.
 
     rho is the scaled residual, h Huber's function (rho^2/2 up to 1, |rho| - 1/2 beyond), b the variance of the
-    process's noise at the anchor (with `directions` a b); of scores the mean over coordinates too. It is the
-    loss of ``heatball.train(method="hb")`` without its weight. f, x, tau, kind and the options are those of
+    process's noise at the anchor, of log-densities under ou and ve at least 0.0392, its value at tau = 0.02 of
+    ou (with `directions` a b); of scores the mean over coordinates too. It is the loss of
+    ``heatball.train(method="hb")`` without its weight. f, x, tau, kind and the options are those of
     `heat_ball_residual` but for `scaled`.
 
     Examples
@@ -117,8 +119,8 @@ def heat_ball_loss(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float],
 
 
 def _anchor_weight(b):
-    if not b.directions:
-        return b.noise
+    if not b.directions:  # below tau = 0.02 that of 0.02, as in hb_anchor_weight: small tau would count for nothing
+        return b.noise if b.kind == "score" or b.process == "drift" else np.maximum(b.noise, LEAST_WEIGHT)
     return b.noise * (np.exp(-b.anchor_tau) if b.process == "ou" else 1)
 
 
