@@ -130,20 +130,24 @@ def by_denoising(models, held, given, taus):
     return np.interp(np.log(taus), np.log(grid), tail)
 
 
-def by_ode(models, held, train, law, rows, given):
-    """Change by the ODE; for sets A and B the fraction of class 0 of the flow, and the difference of v - ln p_ODE."""
-    tau = given.tau_min
-    x = [part[:rows] for part in noised(held, tau, 0)]
+def by_ode(models, held, train, law, given):
+    """The change by the ODE at held-out rows; and for A and B, at samples of the flow, what `weigh` says."""
+    x = [part[:given.ode] for part in noised(held, given.tau_min, 0)]
     likelihoods = [[m.log_likelihood(part, probes=given.probes, threads=1) for part in x] for m in models]
-    out = [change(*likelihoods)]
-    for m in models:
-        made = m.generate(400, "heun", n_steps=40, denoise="none", seed=1, threads=1)
-        is0 = log_odds(made, 0.05, train, law) > 0
-        out.append(is0.mean())
-    for m, found in zip(models, likelihoods):
-        D = [m.log_density(part, tau, threads=1) - value for part, value in zip(x, found)]
-        out.append((D[0].mean() - D[1].mean(), np.sqrt((D[0].var() + D[1].var()) / 2), np.mean(D)))
-    return out
+    return [change(*likelihoods), *(weigh(m, train, law, given) for m in models)]
+
+
+def weigh(model, train, law, given):
+    """The fraction of class 0 of the flow; the mean of D = v - ln p_ODE at samples of class 0 minus that of class 1, the standard
+    deviation of D within a class, and ln of the ratio of the means of e^D with the effective number of samples."""
+    made = model.generate(400, "heun", n_steps=40, denoise="none", seed=1, threads=1)
+    first = log_odds(made, given.tau_min, train, law) > 0
+    D = []
+    for part in (made[first][:given.ode], made[~first][:given.ode]):
+        D.append(model.log_density(part, given.tau_min, threads=1) - model.log_likelihood(part, probes=given.probes, threads=1))
+    masses = [np.logaddexp.reduce(d) - np.log(len(d)) for d in D]
+    effective = min(np.exp(2 * np.logaddexp.reduce(d) - np.logaddexp.reduce(2 * d)) for d in D)
+    return (first.mean(), D[0].mean() - D[1].mean(), np.sqrt((D[0].var() + D[1].var()) / 2), masses[0] - masses[1], effective)
 
 
 def shown(values):
@@ -186,20 +190,20 @@ def main():
                 deviations.setdefault(variant, []).append([f[1] for f in found])
                 seconds.setdefault(variant, []).append(spent)
                 if given.ode:
-                    ode.setdefault(variant, []).append(by_ode(models, held, train, law, given.ode, given))
+                    ode.setdefault(variant, []).append(by_ode(models, held, train, law, given))
         print(f"| {data} | truth | " + " | ".join(f"{t:.2f}" for t in np.mean(truth, 0)) + " | |")
         for variant in given.variant:
             row = [f"{shown(c)} ({d:.2f})" for c, d in zip(np.transpose(cells[variant]), np.mean(deviations[variant], 0))]
             print(f"| {data} | {variant} | " + " | ".join(row) + f" | {np.mean(seconds[variant]):.0f} |")
             print(f"| {data} | {variant}: by denoising | " + " | ".join(map(shown, np.transpose(bounds[variant]))) + " | |",
                   flush=True)
-            for found in ode.get(variant, []):
-                (moved, spread), fa, fb, da, db = found
-                after.append(f"| {data} | {variant} | {moved:.2f} ({spread:.2f}) | {fa:.3f}, {fb:.3f} | "
-                             + " | ".join(f"{d:.2f} ({s:.2f}), {m:.2f}" for d, s, m in (da, db)) + " |")
+            for (moved, spread), *sets in ode.get(variant, []):
+                after.append(f"| {data} | {variant} | {moved:.2f} ({spread:.2f}) | "
+                             + " | ".join("{:.3f} | {:.2f} ({:.2f}) | {:.2f} ({:.1f})".format(*one) for one in sets) + " |")
     if after:
-        print("\n| data | method | by the ODE | class 0 of the flow, A and B | v − ln p_ODE, class 0 minus 1 (deviation), mean: A | B |")
-        print("|---" * 6 + "|")
+        columns = [f"{name}: {what}" for name in "AB" for what in ("class 0 of the flow", "D, class 0 minus 1 (deviation)",
+                                                                   "ln of the ratio of masses (effective)")]
+        print("\n| data | method | by the ODE | " + " | ".join(columns) + " |\n" + "|---" * 9 + "|")
         print("\n".join(after))
 
 

@@ -54,7 +54,7 @@ class Mixture:
 class LogDensity(torch.nn.Module):
     """v(x, tau) = ln N(x; a m, a^2 C + b) + what is learnt, which fades with tau."""
 
-    def __init__(self, rows, width=96, features=8):
+    def __init__(self, rows, width=64, features=8):
         super().__init__()
         self.mean, self.covariance = rows.mean(0), torch.cov(rows.T)
         self.variances, self.axes = torch.linalg.eigh(self.covariance)
