@@ -24,7 +24,7 @@ import torch
 
 import heatball.torch
 
-WEIGHTS, DEVIATION = (0.15, 0.6, 0.25), 0.3
+WEIGHTS, DEVIATION = (0.15, 0.6, 0.25), 0.2
 TAU_MIN, TAU_MAX = 0.001, 3.0
 WEIGHT, BATCH, ROWS, HELD = 2.0, 256, 20000, 4000
 
@@ -162,8 +162,9 @@ def main():
             found.append(measured(model, exact, held))
             best.append(float(-exact.log_density(held, TAU_MIN).mean()))
         weights, mean, deviation, nll = np.mean(found, 0)
+        over = f" (± {np.std(found, 0, ddof=1)[1]:.3f} over the seeds)" if given.seeds > 1 else ""
         models.append(model)
-        print(f"d = {given.dim}  {label:17s} weights {weights:.3f}  v - ln p: mean {mean:.3f} deviation {deviation:.3f}  "
+        print(f"d = {given.dim}  {label:17s} weights {weights:.3f}  v - ln p: mean {mean:.3f}{over} deviation {deviation:.3f}  "
               f"nll {nll:.3f} (exact {np.mean(best):.3f})  {(time.process_time() - start) / given.seeds:.0f} s", flush=True)
     if given.plot:
         plot(given.plot, exact, models)
