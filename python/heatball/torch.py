@@ -37,6 +37,7 @@ __all__ = ["Adapter", "LogDensity", "fokker_planck_residual", "from_denoiser", "
            "from_score", "heat_ball_loss", "heat_ball_residual"]
 
 
+LEAST_WEIGHT = 0.0392  # b of ou at tau = 0.02
 Network = Callable[["torch.Tensor", "torch.Tensor"], "torch.Tensor"]
 Time = Optional[Union[str, Callable[["torch.Tensor"], "torch.Tensor"], Tuple[float, float]]]
 
@@ -113,17 +114,17 @@ def heat_ball_loss(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float],
             raise TypeError(f"heat_ball_loss takes no argument {name}: its residual is scaled")
     directions, mean, covariance = (options.pop(name, None) for name in ("directions", "mean", "covariance"))
     rho, b = _heat_ball(f, x, tau, kind, True, options.pop("beyond", False), directions, mean, covariance, options)
-    weight = torch.from_numpy(_anchor_weight(b, rho.dim() == 1)).to(rho.device)
+    weight = torch.from_numpy(_anchor_weight(b)).to(rho.device)
     return torch.mean(weight.reshape(-1, *[1] * (rho.dim() - 1)) * _huber(rho))
 
 
-def _anchor_weight(b, log_density):
+def _anchor_weight(b):
     if b.directions:
         return b.noise * (np.exp(-b.anchor_tau) if b.process == "ou" else 1)
-    if not log_density or b.process not in ("ou", "ve"):
+    if b.kind == "score" or b.process == "drift":
         return b.noise
-    least = 0.0392  # b of ou at tau = 0.02, below which anchors serve the normalisation (docs/losses.md)
-    return np.where(b.noise < least, least * max(1.0, b.x.shape[-1] / 8), b.noise)
+    small = LEAST_WEIGHT * max(1.0, b.x.shape[-1] / 8)  # as hb_anchor_weight: small tau would count for nothing
+    return np.where(b.noise < LEAST_WEIGHT, small, b.noise)
 
 
 def _huber(rho):

@@ -281,6 +281,18 @@ def test_small_balls_differ_by_the_rounding_of_float(tmp_path, process, head, di
     assert np.linalg.norm(slope - gradient) < 1.5 * np.linalg.norm(slope - rounded) < 3e-3 * np.linalg.norm(slope)
 
 
+@pytest.mark.parametrize("process,kind,least", [("ou", "log_density", 0.0392), ("ve", "log_density", 0.0392), ("ou", "score", 0)])
+def test_small_tau_weigh_no_less_than_0_02(process, kind, least):
+    """As hb_anchor_weight of the library: log-densities at tau = 0.001 count."""
+    _, f = random_network(2, 1 if kind == "log_density" else 2)
+    x, tau = torch.zeros(3, 2, dtype=torch.float64), torch.tensor([0.001, 0.01, 0.5], dtype=torch.float64)
+    rho = ht.heat_ball_residual(f, x, tau, process=process, kind=kind).detach().reshape(3, -1)
+    b = -torch.expm1(-2 * tau) if process == "ou" else 2 * tau
+    huber = torch.where(rho.abs() <= 1, rho**2 / 2, rho.abs() - 0.5).mean(1)
+    loss = ht.heat_ball_loss(f, x, tau, process=process, kind=kind)
+    assert float(loss.detach()) == pytest.approx(float((torch.clamp(b, min=least) * huber).mean()), rel=1e-12)
+
+
 # ---- gradients by x, dtypes, memory ----------------------------------------------------------------
 
 @pytest.mark.parametrize("process", ["ou", "ve"])

@@ -1,5 +1,6 @@
 """Each example runs, and what it prints agrees with the exact value within 5 standard errors."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -46,7 +47,8 @@ def test_every_example_is_in_this_file_and_in_the_readme():
                      "python/mean_value.py", "python/van_der_pol_picture.py",
                      "python/double_well_chain.py", "python/ou_20d.py",
                      "python/train_own_data.py", "python/train_nonlinear_drift.py", "python/reverse_double_well.py",
-                     "python/paper_corrections.py", "python/own_torch_loop.py"}
+                     "python/paper_corrections.py", "python/own_torch_loop.py",
+                     "python/torch_log_density.py"}
     assert all(f"`{path}`" in text for path in found)
 
 
@@ -240,6 +242,22 @@ def test_own_torch_loop():
     for dsm, balls in (rows[:2], rows[2:]):
         assert dsm[0] > dsm[2] > dsm[4] and dsm != balls
         assert all(abs(a / b - 1) < 0.3 for a, b in zip(dsm, balls)), text
+
+
+def test_torch_log_density(tmp_path):
+    """Short: the constraint brings v nearer to the exact log-density at tau_min, in the mean and in its deviation."""
+    pytest.importorskip("torch")
+    options = []
+    if importlib.util.find_spec("matplotlib"):
+        options = ["--plot", tmp_path / "line.png"]
+    text = output(sys.executable, ROOT / "examples/python/torch_log_density.py", "300", *options)
+    rows = [[float(x) for x in re.findall(r"(?:weights|mean|deviation|nll|exact) (-?[\d.]+)", line)] for line in text.splitlines()]
+    assert len(rows) == 2 and all(len(row) == 5 for row in rows), text
+    dsm, balls = rows
+    assert abs(balls[1]) < abs(dsm[1]) and balls[4] == dsm[4], text
+    for weights, mean, deviation, nll, exact in rows:
+        assert abs(nll - (exact - mean)) < 2e-3
+    assert not options or (tmp_path / "line.png").stat().st_size > 10000
 
 
 PROBLEMS = sorted(path.stem for path in (ROOT / "examples/problems").glob("*.ini"))
