@@ -137,8 +137,10 @@ typedef struct hb_density_check {
     double tau_min;                           /* of the densities */
     double log_normaliser, log_normaliser_se; /* ln of the integral of e^v, standard error */
     double effective;                         /* fraction of the samples that count in it */
-    double mean, spread; /* mean and standard deviation of v - log_normaliser - ln p, nats */
+    double mean, spread; /* mean and standard deviation of v - offset - ln p, nats */
     double error_all;    /* 95 % of the samples differ by less than 1.96 of it */
+    double
+        offset; /* taken off v: log_normaliser, or where effective < 0.5 the median of v - ln p */
 } hb_density_check;
 
 /* Draws `samples` samples (0: 256; at least 80) of one label (-1: none) by the probability-flow
@@ -151,7 +153,7 @@ HB_API hb_status hb_model_density_check(hb_context *context, const hb_model *mod
                                         const hb_generate_settings *settings, size_t samples,
                                         int label, size_t size, hb_density_check *out, double *z,
                                         double *off);
-/* ln p(x)[n] at the check's tau_min from one pass of the network: v - log_normaliser. error[n]
+/* ln p(x)[n] at the check's tau_min from one pass of the network: v - offset. error[n]
  * (NULL: not wanted) from z and off of the check: 1.96 errors are the largest difference of the
  * two densities at the 20 samples nearest to x, infinite where x lies apart from all samples. It
  * tells the difference to hb_model_likelihood, not that the score was learnt from data. Rows whose

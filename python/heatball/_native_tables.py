@@ -685,6 +685,7 @@ DensityCheck._fields_ = [
     ("mean", c_double),
     ("spread", c_double),
     ("error_all", c_double),
+    ("offset", c_double),
 ]
 
 GridSettings._fields_ = [

@@ -7,9 +7,11 @@
  * so both agree as well as v solves its equation. Samples x_1..x_n of the flow measure it:
  *     D_i = v(x_i) - ln p(x_i),   ln Z = ln mean e^(D_i) = ln int e^v   (importance sampling),
  *     fraction of samples that count = (sum e^D)^2/(n sum e^(2D)).
- * The answer is v - ln Z. Its error at x is calibrated (conformal prediction: V. Vovk,
+ * The answer is v - c. c is ln Z where at least half of the samples count. Else few samples at which
+ * v is far too large make Z: e^v is no density then, and c is the median of D, so that the answer is
+ * ln p at most samples all the same. Its error at x is calibrated (conformal prediction: V. Vovk,
  * A. Gammerman, G. Shafer, Algorithmic learning in a random world, 2005): 1.96 errors are the
- * largest |D_i - ln Z| of the NEAR = 20 samples nearest to x. If D at x and there are exchangeable,
+ * largest |D_i - c| of the NEAR = 20 samples nearest to x. If D at x and there are exchangeable,
  * it is exceeded in 1 of 21 rows. A quantile over all samples would hide a small mode whose weight
  * is wrong. The error is infinite where x lies apart from the samples (as in the local outlier
  * factor of M. Breunig et al., SIGMOD 29, 2000): its 20th sample is farther than the 20th
@@ -24,7 +26,7 @@
 #include <stdlib.h>
 
 enum { NEAR = 20, USUAL_ROWS = 256, LEAST_ROWS = 80, EXACT_DIM = 64, PROBES = 16 };
-static const double COVERED = 0.95, NORMAL = 1.959963984540054;
+static const double COVERED = 0.95, NORMAL = 1.959963984540054, LEAST_EFFECTIVE = 0.5;
 
 typedef struct direct_run {
     hb_context *context;
@@ -79,19 +81,28 @@ static void direct_normalise(const direct_run *run, hb_density_check *out)
     out->log_normaliser_se = sqrt(fmax(0, 1 / out->effective - 1) / (n - 1));
 }
 
-/* off (n): |D - ln Z| of the samples with the bound of the ODE; their mean, spread and quantile. */
+/* What is taken off v. */
+static double direct_offset(const direct_run *run, const hb_density_check *found)
+{
+    double *sorted = run->tau; /* of no use any more */
+    if (found->effective >= LEAST_EFFECTIVE) return found->log_normaliser;
+    for (size_t i = 0; i < run->n; i++) sorted[i] = run->difference[i];
+    qsort(sorted, run->n, sizeof *sorted, direct_compare_reals);
+    return 0.5 * (sorted[(run->n - 1) / 2] + sorted[run->n / 2]);
+}
+
+/* off (n): |D - c| of the samples with the bound of the ODE; their mean, spread and quantile. */
 static void direct_calibrate(const direct_run *run, double *off, hb_density_check *out)
 {
     const size_t n = run->n, rank = (size_t)ceil(COVERED * (double)(n + 1));
     double mean = 0, squares = 0, *sorted = run->p;
     for (size_t i = 0; i < n; i++) {
-        const double d = run->difference[i] - out->log_normaliser;
+        const double d = run->difference[i] - out->offset;
         sorted[i] = fabs(d) + run->error[2 * i + 1];
         if (off) off[i] = sorted[i];
         mean += d / (double)n;
     }
-    for (size_t i = 0; i < n; i++)
-        squares += pow(run->difference[i] - out->log_normaliser - mean, 2);
+    for (size_t i = 0; i < n; i++) squares += pow(run->difference[i] - out->offset - mean, 2);
     qsort(sorted, n, sizeof *sorted, direct_compare_reals);
     out->error_all = sorted[(rank < n ? rank : n) - 1] / NORMAL;
     out->mean = mean;
@@ -134,6 +145,7 @@ hb_status hb_model_density_check(hb_context *context, const hb_model *model,
     const hb_status status = direct_draw(&run);
     if (status == HB_OK) {
         direct_normalise(&run, &found);
+        found.offset = direct_offset(&run, &found);
         direct_calibrate(&run, off, &found);
         if (z) hb_model_standardise(model, run.n, run.x, z);
         HB_SIZED_WRITE(found, size, out);
@@ -222,6 +234,6 @@ hb_status hb_model_direct_likelihood(hb_context *context, const hb_model *model,
     HB_TRY(status);
     direct_samples samples = {.n = known.rows, .dim = (size_t)model->info.dim, .z = z, .off = off};
     if (error) HB_TRY(direct_errors(context, model, n, &samples, x, log_likelihood, error));
-    for (size_t i = 0; i < n; i++) log_likelihood[i] -= known.log_normaliser;
+    for (size_t i = 0; i < n; i++) log_likelihood[i] -= known.offset;
     return HB_OK;
 }

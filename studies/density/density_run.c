@@ -7,7 +7,7 @@
  *     mean, sd    of v - ln p over draws; low_: over the fifth with the lowest p at tau_min
  *     score       b E|s - grad ln p|^2
  * At tau_min, in nats per row:
- *     nll_exact, nll_pass   mean -ln p and mean -v of the draws, v less the ln of the normaliser
+ *     nll_exact, nll_pass   mean -ln p and mean -v of the draws, v less the check's offset
  *     nll_ode     by the ODE: nll_exact + mean of ln p - ln p_ode over the first `test` draws
  *     known       fraction of these with a finite error of the one-pass likelihood; of them,
  *     covers, covers_truth   those within 1.96 errors of the ODE and of the truth */
@@ -28,7 +28,8 @@ const char *hb_density_value_name(int index, char buffer[32])
     static const char *const names[] = {
         "low_mean", "low_sd",        "nll_pass", "nll_ode",           "nll_exact",
         "covers",   "covers_truth",  "known",    "log_normaliser",    "occupation",
-        "barrier",  "barrier_exact", "spurious", "langevin_spurious", "langevin_ln_p"};
+        "barrier",  "barrier_exact", "spurious", "langevin_spurious", "langevin_ln_p",
+        "effective"};
     if (index >= DENSITY_LOW_MEAN) return names[index - DENSITY_LOW_MEAN];
     snprintf(buffer, 32, "%s_tau%g", by_tau[index / DENSITY_TAUS],
              hb_density_taus[index % DENSITY_TAUS]);
@@ -163,6 +164,7 @@ static hb_status judge_likelihood(hb_context *context, const hb_density_size *si
                                             j->errors);
     if (status == HB_OK) {
         trial->value[DENSITY_LOG_NORMALISER] = check.log_normaliser;
+        trial->value[DENSITY_EFFECTIVE] = check.effective;
         trial->value[DENSITY_NLL_PASS] = -mean_of(j->n, j->v);
         status = judge_ode(context, n, model, &settings, j, trial);
     }
