@@ -426,9 +426,8 @@ class Model(Shown):
         -------
         Result
             log_normaliser, log_normaliser_se: ln of the integral of the network's density, 0 if it is normalised, and the
-            standard error; effective: fraction of the samples that count in it; mean, spread: mean and standard
-            deviation of the difference of ln p from one pass to that of the ODE; error_all: 95 % of the samples differ
-            by less than 1.96 of it; offset: what is taken off the network's log-density, log_normaliser, or where
+            standard error; effective: fraction of the samples that count in it; mean, spread: of the
+            difference of ln p from one pass to that of the ODE; error_all: 95 % of the samples differ by less than 1.96 of it; offset: what is taken off the network's log-density, log_normaliser, or where
             effective is below 0.5 the median of the differences.
 
         Examples
