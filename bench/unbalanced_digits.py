@@ -10,8 +10,10 @@ that each class has the same empirical distribution in both). With pi the poster
 so where the classes are apart its mean over class 0 minus its mean over class 1 is -2 ln 9 = -4.394, whatever the densities are.
 Printed is the negative of that difference for v(x, tau) of the networks at held-out rows with the noise of tau, as a Markdown
 table: mean over the seeds +- standard error, the standard deviation over rows, and the truth (of mixtures exact; of digits with
-the posterior of the training images as a mixture of Gaussians). --ode: the same for likelihoods by the ODE of so many rows of each
-class, the fraction of class 0 among samples of the flow, and how v - ln p_ODE differs between the classes.
+the posterior of the training images as a mixture of Gaussians). "By denoising" is what v would give if it solved its equation with
+the score that the network has. The values of each seed, and the held-out denoising loss of network A, go to the standard error
+stream. --ode: the same for likelihoods by the ODE of so many rows of each class, the fraction of class 0 among samples of the flow,
+and how D = v - ln p_ODE differs between the classes there.
 
 --data digits: zeros and ones of MNIST at 16 x 16 pixels (needs `heatball data fetch mnist`). --data D: two Gaussians in D
 dimensions. --variant: a method and settings of heatball.train, as "hb,weight=1,anchor_tau_min=0.005". One thread.
@@ -25,7 +27,6 @@ import numpy as np
 import heatball
 
 FEW = 0.1  # of class 0 in set A, of class 1 in set B
-RATIO = 2 * np.log((1 - FEW) / FEW)
 TAUS = (0.02, 0.05, 0.2, 1.0, 2.0)
 HELD = 400  # rows of each class
 
@@ -93,10 +94,9 @@ def trained(train, variant, given, seed):
     settings = {"steps": given.steps, "tau_min": given.tau_min, "tau_max": given.tau_max, "width": given.width,
                 "target_rows": 0, **settings}
     repeat = round((1 - FEW) / FEW)
-    few, start = int(len(train[0])), time.process_time()
-    models = []
+    models, start = [], time.process_time()
     for times in ((1, repeat), (repeat, 1)):
-        rows = np.concatenate([np.tile(x[:few], (k, 1)) for x, k in zip(train, times)])
+        rows = np.concatenate([np.tile(x, (k, 1)) for x, k in zip(train, times)])
         models.append(heatball.train(rows, method, batch=128, standardise="no", seed=seed, threads=1, **settings))
     return models, (time.process_time() - start) / 2
 
@@ -108,6 +108,23 @@ def change(A, B):
     return off[1].mean() - off[0].mean(), np.sqrt((off[0].var() + off[1].var()) / 2)
 
 
+def denoising_losses(models, held, tau, seed):
+    """E |sqrt(b) s + e|^2 of networks A and B (rows) and classes 0 and 1 (columns), with the same noise for both networks."""
+    random = np.random.default_rng(seed)
+    a, b = np.exp(-tau), -np.expm1(-2 * tau)
+    loss = np.empty((2, 2))
+    for c, x in enumerate(held):
+        e = random.standard_normal(x.shape)
+        for m, model in enumerate(models):
+            loss[m, c] = ((np.sqrt(b) * model.score(a * x + np.sqrt(b) * e, tau, threads=1) + e) ** 2).sum(1).mean()
+    return loss
+
+
+def loss_of_set_a(models, held, tau):
+    """The held-out denoising loss of network A over the classes as set A has them, for one coordinate."""
+    return denoising_losses(models, held, tau, 2000)[0] @ (FEW, 1 - FEW) / held[0].shape[1]
+
+
 def by_denoising(models, held, given, taus):
     """What v would give if it solved its equation with the score that the network has, from held-out denoising losses.
 
@@ -117,14 +134,8 @@ def by_denoising(models, held, given, taus):
     grid = np.geomspace(given.tau_min, given.tau_max, 49)
     gaps = []
     for k, tau in enumerate(grid):
-        random = np.random.default_rng(1000 + k)
-        a, b = np.exp(-tau), -np.expm1(-2 * tau)
-        loss = np.empty((2, 2))
-        for c, x in enumerate(held):
-            e = random.standard_normal(x.shape)
-            for m, model in enumerate(models):
-                loss[m, c] = ((np.sqrt(b) * model.score(a * x + np.sqrt(b) * e, tau, threads=1) + e) ** 2).sum(1).mean()
-        gaps.append((loss[0, 0] - loss[1, 0] - loss[0, 1] + loss[1, 1]) / b * tau)
+        loss = denoising_losses(models, held, tau, 1000 + k)
+        gaps.append((loss[0, 0] - loss[1, 0] - loss[0, 1] + loss[1, 1]) / -np.expm1(-2 * tau) * tau)
     pieces = 0.5 * (np.array(gaps)[1:] + np.array(gaps)[:-1]) * np.diff(np.log(grid))
     tail = np.concatenate([np.cumsum(pieces[::-1])[::-1], [0]])
     return np.interp(np.log(taus), np.log(grid), tail)
@@ -167,6 +178,7 @@ def main():
     parser.add_argument("--tau-max", type=float, default=5.0)
     parser.add_argument("--ode", type=int, default=0, help="rows of each class")
     parser.add_argument("--probes", type=int, default=16)
+    parser.add_argument("--training-rows", action="store_true", help="the value by denoising at training rows, not held-out ones")
     given = parser.parse_args()
     taus = (given.tau_min, *(tau for tau in TAUS if tau > given.tau_min))
     print("| data | method | " + " | ".join(f"τ = {tau:g}" for tau in taus) + " | seconds |")
@@ -183,8 +195,9 @@ def main():
                 models, spent = trained(train, variant, given, seed)
                 found = [change(*[[m.log_density(x, tau, threads=1) for x in at[tau]] for m in models]) for tau in taus]
                 print(f"# {data}, {variant}, seed {seed}:", *(f"{f[0]:.2f} ({f[1]:.2f})" for f in found), f"{spent:.0f} s", file=sys.stderr)
-                bound = by_denoising(models, held, given, taus)
-                print("#   by denoising:", *(f"{value:.2f}" for value in bound), file=sys.stderr, flush=True)
+                bound = by_denoising(models, [x[:HELD] for x in train] if given.training_rows else held, given, taus)
+                print("#   by denoising:", *(f"{value:.2f}" for value in bound), file=sys.stderr)
+                print("#   held-out loss, A:", *(f"{loss_of_set_a(models, held, tau):.4f}" for tau in taus), file=sys.stderr, flush=True)
                 cells.setdefault(variant, []).append([f[0] for f in found])
                 bounds.setdefault(variant, []).append(bound)
                 deviations.setdefault(variant, []).append([f[1] for f in found])
