@@ -155,9 +155,9 @@ HB_API hb_status hb_model_density_check(hb_context *context, const hb_model *mod
                                         double *off);
 /* ln p(x)[n] at the check's tau_min from one pass of the network: v - offset. error[n]
  * (NULL: not wanted) from z and off of the check: 1.96 errors are the largest difference of the
- * two densities at the 20 samples nearest to x, infinite where x lies apart from all samples. It
- * tells the difference to hb_model_likelihood, not that the score was learnt from data. Rows whose
- * error is too large: hb_model_likelihood. docs/likelihoods.md. */
+ * two densities at the 20 samples nearest to x, infinite where x lies apart from all samples; and,
+ * in squares, the error by the number of training samples in that region. It does not count finer
+ * errors of the score. Rows whose error is too large: hb_model_likelihood. docs/likelihoods.md. */
 HB_API hb_status hb_model_direct_likelihood(hb_context *context, const hb_model *model, size_t n,
                                             const hb_density_check *check, const double *z,
                                             const double *off, const double *x, const int *labels,

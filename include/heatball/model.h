@@ -55,6 +55,7 @@ typedef struct hb_model_info {
     int image_height, image_width; /* rows are images [height][width]; 0: they are not */
     double pixel_low, pixel_high;  /* values of black and white in them; 0, 0: not images */
     int half;                      /* 1: weights of 16 bits, in a file of half the size */
+    uint64_t samples;              /* of the training data; 0: not known (files of before 0.3) */
 } hb_model_info;
 
 /* Averaged weights of a finished training; .safetensors with all settings in its metadata. A file

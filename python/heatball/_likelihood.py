@@ -39,7 +39,8 @@ class LogLikelihood(Shown):
         What the steps, the differences and the Gaussian distribution at tau_max may leave, estimated.
     calibrated : ndarray of shape (n,)
         Of rows from one pass of a Model: 1.96 of it are the largest difference to the ODE at the 20 samples of the model
-        that are nearest to the row; infinite where the row lies apart from all samples. 0 of rows by the ODE.
+        that are nearest to the row, with the error by the number of training samples in that region; infinite where
+        the row lies apart from all samples. 0 of rows by the ODE.
     nats, bits_per_dim : ndarray of shape (n,)
         -ln p, and the same over dim ln 2.
     mean, mean_se : float

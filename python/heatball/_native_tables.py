@@ -791,6 +791,7 @@ ModelInfo._fields_ = [
     ("pixel_low", c_double),
     ("pixel_high", c_double),
     ("half", c_int),
+    ("samples", c_uint64),
 ]
 
 ModelView._fields_ = [

@@ -15,7 +15,10 @@
  * it is exceeded in 1 of 21 rows. A quantile over all samples would hide a small mode whose weight
  * is wrong. The error is infinite where x lies apart from the samples (as in the local outlier
  * factor of M. Breunig et al., SIGMOD 29, 2000): its 20th sample is farther than the 20th
- * neighbour of any of those 20. That the score itself is wrong is not counted.
+ * neighbour of any of those 20. Both densities were learnt from N samples. That is counted as the
+ * relative error of their number in the region of those 20 samples, which holds the fraction q =
+ * 20/n of the mass: sqrt((1 - q)/(q N)), added in squares. Finer errors of the score are not
+ * counted.
  * A number to reproduce: a network that gives 0 has v = ln p: ln Z = 0. */
 #include "base/linear_algebra.h"
 #include "base/sized.h"
@@ -157,6 +160,7 @@ hb_status hb_model_density_check(hb_context *context, const hb_model *model,
 /* The samples of a check, and the distance of each to its 20th neighbour. */
 typedef struct direct_samples {
     size_t n, dim;
+    double sampling;       /* error by the number of training samples */
     const double *z, *off; // (n, dim), (n)
     double *reach;         // (n)
 } direct_samples;
@@ -189,7 +193,14 @@ static double direct_error(const direct_samples *s, const double *z)
         off = fmax(off, s->off[which[k]]);
         reach = fmax(reach, s->reach[which[k]]);
     }
-    return sqrt(distance[NEAR - 1]) <= reach ? off / NORMAL : INFINITY;
+    return sqrt(distance[NEAR - 1]) <= reach ? hypot(off / NORMAL, s->sampling) : INFINITY;
+}
+
+/* Of the density in the region of NEAR of n samples; 0 where the number is not known. */
+static double direct_sampling(const hb_model *model, size_t n)
+{
+    const double q = (double)NEAR / (double)n, all = (double)model->info.samples;
+    return all > 0 ? sqrt((1 - q) / (q * all)) : 0;
 }
 
 /* Outside of the domain of the model v is -inf, which is exact. */
@@ -232,7 +243,11 @@ hb_status hb_model_direct_likelihood(hb_context *context, const hb_model *model,
         hb_model_log_density(context, model, n, x, tau, labels, log_likelihood, NULL);
     hb_release(context, tau);
     HB_TRY(status);
-    direct_samples samples = {.n = known.rows, .dim = (size_t)model->info.dim, .z = z, .off = off};
+    direct_samples samples = {.n = known.rows,
+                              .dim = (size_t)model->info.dim,
+                              .sampling = direct_sampling(model, known.rows),
+                              .z = z,
+                              .off = off};
     if (error) HB_TRY(direct_errors(context, model, n, &samples, x, log_likelihood, error));
     for (size_t i = 0; i < n; i++) log_likelihood[i] -= known.offset;
     return HB_OK;

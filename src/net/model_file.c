@@ -60,12 +60,15 @@ static const struct {
     {"image_width", FIELD_INT, offsetof(hb_model_info, image_width)},
     {"pixel_low", FIELD_DOUBLE, offsetof(hb_model_info, pixel_low)},
     {"pixel_high", FIELD_DOUBLE, offsetof(hb_model_info, pixel_high)},
+    /* not in files of before 0.3 */
+    {"samples", FIELD_COUNT, offsetof(hb_model_info, samples)},
 };
 
 enum {
     N_FIELDS = sizeof fields / sizeof *fields,
+    SAMPLES_FIELD = N_FIELDS - 1,
     IMAGE_FIELDS = 4,
-    ROW_FIELDS = N_FIELDS - IMAGE_FIELDS,
+    ROW_FIELDS = SAMPLES_FIELD - IMAGE_FIELDS,
     OTHER_TEXTS = 4,
     COLUMN_TEXTS = 1,
     TEXT = 40
@@ -130,8 +133,11 @@ static hb_status file_parse_info(hb_context *context, const hb_safetensors *file
     HB_TRY(file_parse_name(context, file, "process", 3, process_names, &process));
     info->head = head;
     info->process = process;
-    const size_t n_fields = hb_safetensors_text(file, "image_height") ? N_FIELDS : ROW_FIELDS;
+    const int images = hb_safetensors_text(file, "image_height") != NULL;
+    const size_t n_fields = images ? SAMPLES_FIELD : ROW_FIELDS;
     for (size_t i = 0; i < n_fields; i++) HB_TRY(file_parse_field(context, file, i, info));
+    if (hb_safetensors_text(file, fields[SAMPLES_FIELD].name))
+        HB_TRY(file_parse_field(context, file, SAMPLES_FIELD, info));
     const char *method = hb_safetensors_text(file, "method");
     HB_CHECK(context, method && strlen(method) < sizeof info->method, HB_ERROR_FORMAT,
              "%s has no metadata method", hb_safetensors_path(file));
@@ -186,12 +192,14 @@ static size_t file_list_texts(const hb_model *model, const hb_model_info *info, 
     out[1] = (hb_metadata){"head", head_names[info->head]};
     out[2] = (hb_metadata){"process", process_names[info->process]};
     out[3] = (hb_metadata){"method", model->info.method};
-    const size_t n_fields = info->image_height > 0 ? N_FIELDS : ROW_FIELDS;
-    for (size_t i = 0; i < n_fields; i++) {
+    size_t n = OTHER_TEXTS;
+    for (size_t i = 0; i < N_FIELDS; i++) {
+        const int there =
+            i < ROW_FIELDS || (i == SAMPLES_FIELD ? info->samples > 0 : info->image_height > 0);
+        if (!there) continue;
         file_print_field(info, i, texts[i]);
-        out[OTHER_TEXTS + i] = (hb_metadata){fields[i].name, texts[i]};
+        out[n++] = (hb_metadata){fields[i].name, texts[i]};
     }
-    size_t n = OTHER_TEXTS + n_fields;
     if (model->columns) out[n++] = (hb_metadata){"columns", model->columns_text};
     if (model->flow.drift) out[n++] = (hb_metadata){"drift", hb_problem_text(model->flow.drift)};
     return n;

@@ -72,7 +72,8 @@ static hb_status trainer_create_model(hb_trainer *t, int dim, int classes, const
                           .image_height = s->image_height,
                           .image_width = s->image_width,
                           .pixel_low = s->pixel_low,
-                          .pixel_high = s->pixel_high};
+                          .pixel_high = s->pixel_high,
+                          .samples = t->n};
     snprintf(info.method, sizeof info.method, "%s", hb_loss_names()[t->settings.loss]);
     HB_TRY(hb_model_create(t->context, &info, &t->model));
     if (s->columns) HB_TRY(hb_model_set_columns(t->context, t->model, s->columns));

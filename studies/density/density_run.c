@@ -7,7 +7,7 @@
  *     mean, sd    of v - ln p over draws; low_: over the fifth with the lowest p at tau_min
  *     score       b E|s - grad ln p|^2
  * At tau_min, in nats per row:
- *     nll_exact, nll_pass   mean -ln p and mean -v of the draws, v less the check's offset
+ *     nll_exact, nll_pass   mean -ln p and mean -v of the draws, v less ln of its integral
  *     nll_ode     by the ODE: nll_exact + mean of ln p - ln p_ode over the first `test` draws
  *     known       fraction of these with a finite error of the one-pass likelihood; of them,
  *     covers, covers_truth   those within 1.96 errors of the ODE and of the truth */
@@ -165,7 +165,7 @@ static hb_status judge_likelihood(hb_context *context, const hb_density_size *si
     if (status == HB_OK) {
         trial->value[DENSITY_LOG_NORMALISER] = check.log_normaliser;
         trial->value[DENSITY_EFFECTIVE] = check.effective;
-        trial->value[DENSITY_NLL_PASS] = -mean_of(j->n, j->v);
+        trial->value[DENSITY_NLL_PASS] = check.log_normaliser - check.offset - mean_of(j->n, j->v);
         status = judge_ode(context, n, model, &settings, j, trial);
     }
     free(memory);
