@@ -471,19 +471,21 @@ def _all_pieces(data, data_labels):
 def _posterior_mean(x, a, b, labels, pieces):
     """sum_j w_j x_j (n, dim), and whether x has any row (n,); the sums over pieces have a common largest exponent."""
     centre = pieces[0][0].to(x).mean(0)  # off both: what is left is small against rounding
-    z = x - a[:, None] * centre
+    by_product, by_square = (a / b)[:, None], (-a * a / b)[:, None]
+    z = torch.cat([by_product * (x - a[:, None] * centre), by_square], 1)  # (n, dim + 1): z.y is the exponent
     most, total, mean = torch.full_like(a, -math.inf), torch.zeros_like(a), torch.zeros_like(x)
     for piece, piece_labels in pieces:
         y = piece.to(x) - centre
-        half_squares = 0.5 * (y * y).sum(1)
-        for part in torch.arange(len(x), device=x.device).split(max(1, MOST_WEIGHTS // max(len(y), 1))):
-            exponent = (a / b)[part, None] * (z[part] @ y.T) - (a * a / b)[part, None] * half_squares
+        extended = torch.cat([y, 0.5 * (y * y).sum(1, keepdim=True)], 1).T
+        step = max(1, MOST_WEIGHTS // max(len(y), 1))
+        for part in (slice(first, first + step) for first in range(0, len(x), step)):
+            exponent = z[part] @ extended
             if labels is not None:
-                mine, theirs = labels.to(x.device)[part, None], piece_labels.to(x.device)
+                mine, theirs = labels.to(x.device)[part][:, None], piece_labels.to(x.device)
                 exponent.masked_fill_((mine >= 0) & (mine != theirs), -math.inf)
             largest = torch.maximum(most[part], exponent.amax(1))
             level = torch.where(torch.isfinite(largest), largest, torch.zeros_like(largest))
-            weight = torch.exp_((exponent - level[:, None]).clamp_(min=LEAST_EXPONENT))
+            weight = torch.exp_(exponent.sub_(level[:, None]).clamp_(min=LEAST_EXPONENT))
             kept = torch.exp(most[part] - level)
             total[part] = kept * total[part] + weight.sum(1)
             mean[part] = kept[:, None] * mean[part] + weight @ y
