@@ -105,7 +105,7 @@ def main():
         report(f"ScoreDensity, maps {maps}", values, middle - start, time.process_time() - middle)
         print(f"    {', '.join(density.maps_)}; median error {np.median(errors):.2g} nats", flush=True)
         chosen = chosen or density
-    for name, forward in (("no maps", lambda x: (x, 0.0)), ("maps auto", chosen.transform)):
+    for name, forward in (("no maps", lambda x: (x, 0.0)), ("maps auto", chosen.map_columns)):
         fits = []
         for k in (1, 2, 4, 8, 16):
             start = time.process_time()

@@ -150,16 +150,16 @@ class ScoreDensity:
         self._maps, self.maps_, self.n_features_in_ = found, [one.name for one in found], X.shape[1]
         return self
 
-    def transform(self, X: ArrayLike) -> tuple[Floats, Floats]:
+    def map_columns(self, X: ArrayLike) -> tuple[Floats, Floats]:
         """Return the mapped rows, (n, dim), and the logarithm of the Jacobian of the maps, (n,), -inf outside their domain.
 
         Examples
         --------
         >>> import numpy as np, heatball
         >>> X = np.random.default_rng(3).lognormal(0, 1, (300, 1))
-        >>> z, slopes = heatball.ScoreDensity(steps=20, width=8).fit(X).transform([[1.0], [np.e]])
+        >>> z, slopes = heatball.ScoreDensity(steps=20, width=8).fit(X).map_columns([[1.0], [np.e]])
         >>> z[:, 0].round(6).tolist(), slopes.round(6).tolist()
-        ([0.0, 1.0], [-0.0, -1.0])
+        ([0.0, 1.0], [0.0, -1.0])
         """
         self._fitted()
         X = _checked(X, self.n_features_in_)
@@ -182,7 +182,7 @@ class ScoreDensity:
         >>> values.shape, errors.shape
         ((3,), (3,))
         """
-        z, slopes = self.transform(X)
+        z, slopes = self.map_columns(X)
         inside = np.isfinite(slopes)
         values, errors = np.full(len(z), -np.inf), np.zeros(len(z))
         if inside.any():

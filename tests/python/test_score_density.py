@@ -117,7 +117,7 @@ def test_ln_p_is_that_of_the_model_and_the_jacobian():
     x = np.stack([RNG.lognormal(0, 1, 400), RNG.random(400), RNG.standard_t(2, 400)], 1)
     density = ScoreDensity(likelihood="ode", **SMALL).fit(x)
     assert density.maps_ == ["log", "logit", "arsinh"]
-    z, slopes = density.transform(x[:20])
+    z, slopes = density.map_columns(x[:20])
     assert np.array_equal(z[:, 0], np.log(x[:20, 0]))
     assert np.array_equal(density.score_samples(x[:20]), density.model_.log_likelihood(z) + slopes)
     direct = density.set_params(likelihood="direct").score_samples(x[:20])
@@ -139,7 +139,7 @@ def test_outside_of_a_domain():
 def test_samples_go_there_and_back(name):
     density = ScoreDensity(maps=name, **SMALL).fit(RNG.beta(2, 3, (400, 2)))
     z = density.model_.generate(50, seed=9)
-    assert np.abs(density.transform(density.sample(50, random_state=9))[0] - z).max() < 1e-8
+    assert np.abs(density.map_columns(density.sample(50, random_state=9))[0] - z).max() < 1e-8
 
 
 def test_random_states():
@@ -176,7 +176,7 @@ def test_clones_are_not_fitted_and_copies_are():
 
 def test_not_fitted_is_what_scikit_learn_raises():
     assert issubclass(NotFittedError, ValueError) and issubclass(NotFittedError, AttributeError)
-    for call in (lambda d: d.sample(), lambda d: d.score(X), lambda d: d.transform(X)):
+    for call in (lambda d: d.sample(), lambda d: d.score(X), lambda d: d.map_columns(X)):
         with pytest.raises(NotFittedError):
             call(ScoreDensity())
 
