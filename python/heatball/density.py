@@ -222,6 +222,11 @@ class ScoreDensity:
                                  threads=self.threads)
         return np.stack([one.inverse(z[:, j]) for j, one in enumerate(self._maps)], 1)
 
+    def __sklearn_tags__(self):
+        """What scikit-learn 1.6 and later ask of an estimator; called by it alone."""
+        from sklearn.utils import Tags, TargetTags
+        return Tags(estimator_type="density_estimator", target_tags=TargetTags(required=False))
+
     def _fitted(self):
         if "model_" not in self.__dict__:
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X) first")

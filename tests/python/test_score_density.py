@@ -181,6 +181,16 @@ def test_not_fitted_is_what_scikit_learn_raises():
             call(ScoreDensity())
 
 
+def test_under_scikit_learn():
+    pytest.importorskip("sklearn")
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+    density = ScoreDensity(**SMALL)
+    assert clone(density).get_params() == density.get_params()
+    assert np.isfinite(cross_val_score(density, X, cv=2)).all()
+    assert GridSearchCV(density, {"maps": ["auto", "none"]}, cv=2).fit(X).best_params_["maps"] in ("auto", "none")
+
+
 def test_set_params_and_repr():
     density = ScoreDensity("dsm", maps=["log", "identity"])
     assert repr(density) == "ScoreDensity(method='dsm', maps=['log', 'identity'])"
