@@ -17,9 +17,10 @@ import numpy as np
 from heatball._errors import ArgumentError
 
 NAMES = ("identity", "arsinh", "log", "logit", "quantile")
-GAIN = 0.02  # nats by which a map must beat the identity
+GAIN, GAIN_OF_FEW = 0.02, 3.0  # nats by which a map must beat the identity: GAIN + GAIN_OF_FEW/n
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of arsinh, in units of the quartiles' distance
-EDGE, EDGE_ROWS = 0.02, 0.004  # a bound: so large a part of the range at an end has at least this fraction of the rows
+EDGE = 0.02  # a bound: so large a part of the range at an end has at least
+EDGE_FRACTION, EDGE_ROWS = 0.004, 5  # this fraction of the rows, and so many
 MARGIN = 0.01  # of the range, between data and a bound that is no round number
 MOST_KNOTS = 64
 
@@ -183,7 +184,7 @@ def choose(x, column):
     if _is_edge(x, -1) and _is_edge(x, 1):
         maps.append(make("logit", x, column))
     found = _best(maps, x)
-    return found if gain(found, x) > GAIN else Identity()
+    return found if gain(found, x) > GAIN + GAIN_OF_FEW / len(x) else Identity()
 
 
 def gain(found, x):
@@ -206,7 +207,7 @@ def _is_edge(x, side):
     """Whether many rows lie at this end of the range, as at a bound; the tail of a Gaussian has few."""
     low, high = x.min(), x.max()
     near = x > high - EDGE * (high - low) if side > 0 else x < low + EDGE * (high - low)
-    return near.mean() >= EDGE_ROWS
+    return near.sum() >= max(EDGE_FRACTION * len(x), EDGE_ROWS)
 
 
 def _bound(x, side):

@@ -80,6 +80,13 @@ def test_maps_are_chosen_from_the_data(draw, name):
     assert maps.choose(draw(4000), 0).name == name
 
 
+@pytest.mark.parametrize("n", [20, 100, 1000])
+def test_few_rows_of_a_gaussian_get_no_bounds(n):
+    """A map with a domain would give -inf to the next row outside of it."""
+    names = [maps.choose(RNG.normal(4, 1, n), 0).name for _ in range(300)]
+    assert names.count("identity") >= 280 and not {"log", "logit"} & set(names)
+
+
 def test_the_gain_of_the_logarithm():
     x = RNG.lognormal(0, 1, 1000000)
     assert abs(maps.gain(maps.Log(), x) - (0.5 + np.log(np.e - 1) / 2)) < 0.02
