@@ -14,6 +14,7 @@ is its value at the anchor; with a second measure the same holds for equations w
     images, image_grid     sets of grey images such as MNIST, and pictures of many
     balls       nodes and weights behind anchors, for a network of your own; heatball.torch: its loss
     train, load a score model: score, log-density, samples and likelihoods; training_log: its losses
+    ScoreDensity   the density of a table with mixed columns, with fit, score_samples and sample
     log_likelihood, generate   likelihoods with errors, and samples, of any score f(x, tau)
     mmd, kolmogorov, curl, helmholtz   how good samples and fields are; evaluate: a model or any score
     score_error the error of a score against a distribution that is known
@@ -43,6 +44,7 @@ from heatball._version import __version__
 from heatball.ball import constants, cubature, kernel, sample
 from heatball.classify import Classifier
 from heatball.data import Mixture, dataset
+from heatball.density import NotFittedError, ScoreDensity
 from heatball.judge import (artifact_threshold, artifacts, curl, helmholtz, kolmogorov, memorisation,
                             mmd, mmd_floor, nearest, precision_recall)
 from heatball.model import Model, load
@@ -50,8 +52,8 @@ from heatball.nodes import Balls, balls
 from heatball.sde import Solution, mesh, residual, solve
 from heatball.wellposed import budget
 
-__all__ = ["ArgumentError", "Balls", "Certificate", "Classifier", "Error", "LogLikelihood", "Mixture", "Model", "Result", "Solution",
-           "__version__", "artifact_threshold", "artifacts", "balls", "budget", "certify", "constants", "cubature",
+__all__ = ["ArgumentError", "Balls", "Certificate", "Classifier", "Error", "LogLikelihood", "Mixture", "Model",
+           "NotFittedError", "Result", "ScoreDensity", "Solution", "__version__", "artifact_threshold", "artifacts", "balls", "budget", "certify", "constants", "cubature",
            "curl", "dataset", "evaluate", "generate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load",
            "log_likelihood", "memorisation", "mesh", "mmd", "mmd_floor", "mpi", "nearest", "precision_recall",
            "random", "residual", "sample", "score_error", "solve", "train", "training_log"]

@@ -2,6 +2,7 @@
 
     heat_ball_residual, heat_ball_loss     of a log-density or a score, by values of the network alone
     fokker_planck_residual                 the same equation pointwise, by autograd
+    denoising_targets                      targets of denoising, averaged over rows of the data
     from_log_density, from_score           a network in our own convention, callable with NumPy arrays too
     from_eps, from_denoiser, from_edm      noise prediction, denoiser, EDM: with the times of their training
 
@@ -28,16 +29,21 @@ except ImportError as error:
     raise ImportError("heatball.torch needs PyTorch, which is not installed; on Debian it is the package python3-torch. "
                       "heatball.balls gives the same nodes and weights as NumPy arrays") from error
 
-from heatball._arguments import choice, function, shown
+from heatball._arguments import choice, function, integer, shown
 from heatball._callables import check_process, own_process
 from heatball._errors import ArgumentError
 from heatball.nodes import KINDS, LEAST, MOST_EXPONENT, OF_LOG_DENSITIES, _is_drift, balls, drift_terms
 
-__all__ = ["Adapter", "LogDensity", "fokker_planck_residual", "from_denoiser", "from_edm", "from_eps", "from_log_density",
-           "from_score", "heat_ball_loss", "heat_ball_residual"]
+__all__ = ["Adapter", "LogDensity", "denoising_targets", "fokker_planck_residual", "from_denoiser", "from_edm", "from_eps",
+           "from_log_density", "from_score", "heat_ball_loss", "heat_ball_residual"]
 
 
 LEAST_WEIGHT = 0.0392  # b of ou at tau = 0.02
+PIECE = 4096  # rows of the data in a matrix of weights
+MOST_WEIGHTS = 1 << 22  # its entries
+LEAST_EXPONENT = -60.0  # smaller weights are below rounding, and slow as subnormal numbers
+TARGETS = {"score": 0, "eps": 1, "denoiser": 2}
+TARGET_PROCESSES = {"ou": 0, "ve": 1, "edm": 2}
 Network = Callable[["torch.Tensor", "torch.Tensor"], "torch.Tensor"]
 Time = Optional[Union[str, Callable[["torch.Tensor"], "torch.Tensor"], Tuple[float, float]]]
 
@@ -301,6 +307,191 @@ def _pointwise_score(f, x, tau, F, gradient, jacobian):
     around = sum((F[:, k:k + 1] * rows[k][0] for k in range(dim)))  # sum_k F_k d_i s_k
     along = torch.einsum("nki,nk->ni", jacobian, s)  # sum_k s_k d_i F_k
     return torch.stack([rate for _, rate in rows], 1) - _derivatives(inner, x)[0] + around + along + gradient
+
+
+# ---- targets of denoising --------------------------------------------------------------------------
+
+
+def denoising_targets(x: torch.Tensor, tau: Union[torch.Tensor, float], data: torch.Tensor, *, process: str = "ou",
+                      kind: str = "score", rows: Optional[int] = 512, own: Optional[torch.Tensor] = None,
+                      labels: Optional[torch.Tensor] = None, data_labels: Optional[torch.Tensor] = None,
+                      generator: Optional[torch.Generator] = None) -> torch.Tensor:
+    """Return targets of denoising score matching, averaged over rows of the data.
+
+    The usual target at x = a x_0 + sqrt(b) e is the noise e of the one row x_0. This one is its mean over rows x_j of
+    the data, e* = sum_j w_j (x - a x_j)/sqrt(b) with w_j proportional to exp(-|x - a x_j|^2/(2b)). Over all rows it
+    is E[e | x]: the loss has the same minimiser and gradients with less variance. Over fewer rows it has a bias that
+    falls as 1/rows. It is the stable target of Y. Xu, S. Tong and T. Jaakkola (ICLR 2023), as `heatball.train` has it.
+
+    Parameters
+    ----------
+    x : tensor of shape (n, dim), or (n, ...) for images
+        Noisy rows, float32 or float64; the dtype and device of the result.
+    tau : tensor of shape (n,), or float
+        The time of "ou" and "ve"; of "edm" sigma.
+    data : tensor of shape (N, dim), or (N, ...)
+        The rows without noise, on any device.
+    process : str
+        "ou" (a = exp(-tau), b = 1 - exp(-2 tau)), "ve" (a = 1, b = 2 tau) or "edm" (a = 1, b = sigma^2).
+    kind : str
+        "score", -e*/sqrt(b); "eps", e*; "denoiser", sum_j w_j x_j = E[x_0 | x].
+    rows : int
+        Random rows of the data in the mean, drawn anew at every call without repetition; None: all.
+    own : tensor of int of shape (n,), or of the shape of x
+        The rows that x was made from, which should be in the mean: their indices in data, or the rows themselves, for
+        example after a random flip. They count towards `rows`.
+    labels, data_labels : tensor of int of shape (n,), (N,)
+        Classes: only rows with the label of x count; -1 in labels: all rows.
+    generator : torch.Generator
+        Draws the rows; default: that of PyTorch.
+
+    Returns
+    -------
+    tensor of the shape of x, without a graph
+
+    Examples
+    --------
+    >>> import torch, heatball.torch
+    >>> data = torch.tensor([[-1.0], [1.0]])
+    >>> x = torch.tensor([[0.0], [0.5]])
+    >>> heatball.torch.denoising_targets(x, 1.0, data, process="edm", kind="denoiser")  # tanh(x/sigma^2)
+    tensor([[0.0000],
+            [0.4621]])
+    >>> data = torch.randn(4000, 2)
+    >>> index, tau = torch.randint(4000, (256,)), 0.001 * 3000**torch.rand(256)
+    >>> a, b = torch.exp(-tau)[:, None], -torch.expm1(-2 * tau)[:, None]
+    >>> x = a * data[index] + torch.sqrt(b) * torch.randn(256, 2)
+    >>> target = heatball.torch.denoising_targets(x, tau, data, kind="eps", own=index)  # instead of the noise itself
+    >>> target.shape
+    torch.Size([256, 2])
+    """
+    code = choice("kind", kind, TARGETS)
+    a, b, flat = _levels(x, tau, process)
+    data = _data_rows(data, x)
+    labels, data_labels = _target_labels(labels, data_labels, len(x), len(data))
+    with torch.no_grad():
+        pieces = _drawn_pieces(flat, data, rows, own, labels, data_labels, generator)
+        mean, found = _posterior_mean(flat, a, b, labels, pieces)
+        if not bool(found.all()):  # their labels were not drawn: over all rows
+            rest = torch.nonzero(~found)[:, 0]
+            mean[rest], found = _posterior_mean(flat[rest], a[rest], b[rest], labels[rest], _all_pieces(data, data_labels))
+            if not bool(found.all()):
+                raise ArgumentError(f"labels has {int(labels[rest][~found][0])}, which no row of the data has")
+        if code == TARGETS["score"]:
+            mean = (a[:, None] * mean - flat) / b[:, None]
+        elif code == TARGETS["eps"]:
+            mean = (flat - a[:, None] * mean) / torch.sqrt(b)[:, None]
+        return mean.reshape(x.shape)
+
+
+def _levels(x, tau, process):
+    """a and b (n,), and x as rows (n, dim)."""
+    choice("process", process, TARGET_PROCESSES)
+    if not torch.is_tensor(x) or x.dtype not in (torch.float32, torch.float64):
+        raise TypeError(f"x is {x.dtype if torch.is_tensor(x) else shown(x)}; it must be a tensor of float32 or float64")
+    if x.dim() < 2:
+        raise ArgumentError(f"x has shape {tuple(x.shape)}; it must be (n, dim) or (n, ...)")
+    flat, tau = _anchors(x.detach().reshape(len(x), math.prod(x.shape[1:])), tau)
+    if not bool((tau > 0).all()):
+        raise ArgumentError(f"{'sigma' if process == 'edm' else 'tau'} must be above 0")
+    if process == "ou":
+        return torch.exp(-tau), -torch.expm1(-2 * tau), flat
+    return torch.ones_like(tau), 2 * tau if process == "ve" else tau * tau, flat
+
+
+def _data_rows(data, x):
+    """The data as rows (N, dim), where they are."""
+    if not torch.is_tensor(data):
+        raise TypeError(f"data is {shown(data)}; it must be a tensor")
+    if data.shape[1:] != x.shape[1:] or len(data) == 0:
+        raise ArgumentError(f"data has shape {tuple(data.shape)}; it must be {('N', *x.shape[1:])} with N of 1 or more"
+                            .replace("'", ""))
+    return data.detach().reshape(len(data), -1)
+
+
+def _target_labels(labels, data_labels, n, N):
+    if (labels is None) != (data_labels is None):
+        raise ArgumentError("give both labels and data_labels, or neither")
+    if labels is None:
+        return None, None
+    labels, data_labels = torch.as_tensor(labels), torch.as_tensor(data_labels)
+    for name, values, size in (("labels", labels, n), ("data_labels", data_labels, N)):
+        if tuple(values.shape) != (size,) or values.dtype.is_floating_point:
+            raise ArgumentError(f"{name} is {values.dtype} of shape {tuple(values.shape)}; it must be integers of shape "
+                                f"({size},)")
+    return labels, data_labels
+
+
+def _drawn_pieces(flat, data, rows, own, labels, data_labels, generator):
+    """Pieces of own rows and of random rows of the data, each with its labels."""
+    n, N, pieces, known = len(flat), len(data), [], None
+    rows = N if rows is None else integer("rows", rows, 1, 2**62)
+    if own is not None and not torch.is_tensor(own):
+        raise TypeError(f"own is {shown(own)}; it must be a tensor")
+    if own is not None and own.dtype.is_floating_point:
+        if own.numel() != flat.numel() or len(own) != n:
+            raise ArgumentError(f"own has shape {tuple(own.shape)}; rows must have the shape of x, indices ({n},)")
+        pieces.append((own.detach().reshape(flat.shape), labels))
+        rows = max(rows - n, 0)
+    elif own is not None:
+        if tuple(own.shape) != (n,) or (n and not 0 <= int(own.min()) <= int(own.max()) < N):
+            raise ArgumentError(f"own has shape {tuple(own.shape)}; indices must be ({n},), from 0 to {N - 1}")
+        known = own.detach()
+    if rows >= N:
+        return pieces + _all_pieces(data, data_labels)
+    index = _drawn(N, rows, known, generator).to(data.device)
+    of = None if data_labels is None else data_labels[index.to(data_labels.device)]
+    return pieces + [(data[part], None if of is None else of[first:first + PIECE])
+                     for first, part in zip(range(0, len(index), PIECE), index.split(PIECE))]
+
+
+def _drawn(N, rows, known, generator):
+    """`rows` different indices below N, those of `known` among them."""
+    device = "cpu" if generator is None else generator.device
+    known = torch.empty(0, dtype=torch.long, device=device) if known is None else torch.unique(known.to(device).long())
+    more = rows - len(known)
+    if more <= 0:
+        return known
+    if N <= 16 * rows:
+        order = torch.randperm(N, generator=generator, device=device)
+    else:  # few of many: with repetition, of which one is kept
+        order = torch.unique(torch.randint(N, (2 * rows + 64,), generator=generator, device=device))
+        order = order[torch.randperm(len(order), generator=generator, device=device)]
+    if len(known):
+        at = torch.searchsorted(known, order).clamp_(max=len(known) - 1)
+        order = order[known[at] != order]
+    return torch.cat([known, order[:more]])
+
+
+def _all_pieces(data, data_labels):
+    return [(data[first:first + PIECE], None if data_labels is None else data_labels[first:first + PIECE])
+            for first in range(0, len(data), PIECE)]
+
+
+def _posterior_mean(x, a, b, labels, pieces):
+    """sum_j w_j x_j (n, dim), and whether x has any row (n,); the sums over pieces have a common largest exponent."""
+    centre = pieces[0][0].to(x).mean(0)  # off both: what is left is small against rounding
+    by_product, by_square = (a / b)[:, None], (-a * a / b)[:, None]
+    z = torch.cat([by_product * (x - a[:, None] * centre), by_square], 1)  # (n, dim + 1): z.y is the exponent
+    most, total, mean = torch.full_like(a, -math.inf), torch.zeros_like(a), torch.zeros_like(x)
+    for piece, piece_labels in pieces:
+        y = piece.to(x) - centre
+        extended = torch.cat([y, 0.5 * (y * y).sum(1, keepdim=True)], 1).T
+        step = max(1, MOST_WEIGHTS // max(len(y), 1))
+        for part in (slice(first, first + step) for first in range(0, len(x), step)):
+            exponent = z[part] @ extended
+            if labels is not None:
+                mine, theirs = labels.to(x.device)[part][:, None], piece_labels.to(x.device)
+                exponent.masked_fill_((mine >= 0) & (mine != theirs), -math.inf)
+            largest = torch.maximum(most[part], exponent.amax(1))
+            level = torch.where(torch.isfinite(largest), largest, torch.zeros_like(largest))
+            weight = torch.exp_(exponent.sub_(level[:, None]).clamp_(min=LEAST_EXPONENT))
+            kept = torch.exp(most[part] - level)
+            total[part] = kept * total[part] + weight.sum(1)
+            mean[part] = kept[:, None] * mean[part] + weight @ y
+            most[part] = largest
+    found = torch.isfinite(most)
+    return centre + mean / torch.where(found, total, torch.ones_like(total))[:, None], found
 
 
 # ---- arguments -------------------------------------------------------------------------------------

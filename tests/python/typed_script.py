@@ -59,6 +59,10 @@ print(heatball.residual(model.score, x, 0.3, share=0.3).scaled, heatball.score_e
 nodes_of_mine = heatball.balls(x, 0.3, process="ve")
 print(nodes_of_mine.residual(np.zeros(100), np.zeros((100, 4))))
 
+table_density: heatball.ScoreDensity = heatball.ScoreDensity("hb", maps=["log", ("logit", 0, 1)], steps=100).fit(x)
+mean_of_ln_p: float = table_density.set_params(seed=3).score(x)
+rows_of_it: NDArray[np.float64] = table_density.sample(10, random_state=1)
+
 distance: float = heatball.mmd(made, x)["mmd"]
 share, share_error = heatball.curl(model.score, x, 0.3)
 index, near = heatball.nearest(made, x)

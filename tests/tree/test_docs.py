@@ -323,7 +323,8 @@ SMALLER = [("steps=2000, width=64, progress=True", "steps=4, width=8"), ("held_o
            ("likelihood=500", "likelihood=20"), ("x[:200]", "x[:20]"), ("moons.sample(600", "moons.sample(100"),
            ("200000", "20000"), ("model.generate(1000", "model.generate(50"),
            ("heatball.generate(f, 1000", "heatball.generate(f, 50"), ("model.log_likelihood(x)", "model.log_likelihood(x[:20])"),
-           ("heatball.log_likelihood(model, x)", "heatball.log_likelihood(model, x[:20])")]
+           ("heatball.log_likelihood(model, x)", "heatball.log_likelihood(model, x[:20])"),
+           ("heatball.ScoreDensity()", "heatball.ScoreDensity(steps=20, width=8)")]
 
 
 def python_blocks(text):
