@@ -113,7 +113,7 @@ static hb_status run_budget(hb_session *session, const void *values)
 
 const hb_command hb_command_budget = {
     .name = "budget",
-    .summary = "print how long a drift is guaranteed to be solvable, and the bounds",
+    .summary = "bound the time up to which a drift is well-posed, and its solution",
     .text =
         "For du/dtau = Lap u - div(F u) with A = sup|F| and C = sup|div F|, prints the window [0, "
         "T0] on which the mean-value hierarchy has a unique solution, by the sharp constant "

@@ -359,7 +359,7 @@ static hb_status run_certify(hb_session *session, const void *values)
 
 const hb_command hb_command_certify = {
     .name = "certify",
-    .summary = "test any score against its equation and against rows that it has not seen",
+    .summary = "test a score against its equation and against held-out samples",
     .text = "Tests the score of a model or of a Python function. Every line is a number that is 0 "
             "for the score of the true distribution of the rows, with an error, a p-value and a "
             "verdict in words: the residual of the heat-ball identity, Stein's identity (size, "

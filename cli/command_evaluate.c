@@ -271,7 +271,7 @@ static hb_status run_evaluate(hb_session *session, const void *values)
 
 const hb_command hb_command_evaluate = {
     .name = "evaluate",
-    .summary = "measure how good a model is",
+    .summary = "measure the errors of a model",
     .text = "Measures a model of heatball train: at each tau the mean squared error of its score "
             "(named sets, where the exact one is known) over all draws of the distribution at tau, "
             "over the lowest 20 % of its probability mass, over the rest and over a grid; its curl "

@@ -186,7 +186,7 @@ static hb_status run_helmholtz(hb_session *session, const void *values)
 
 const hb_command hb_command_helmholtz = {
     .name = "helmholtz",
-    .summary = "split a planar score or field into its curl-free and its divergence-free part",
+    .summary = "split a two-dimensional score into its gradient and its rotation",
     .text = "Takes the score of a model in two dimensions at one tau on a lattice, or an array of "
             "a field's values, and splits it on the box: field - mean = rotation + gradient. The "
             "gradient is the nearest one in the mean square, the rotation has no divergence and no "

@@ -260,8 +260,7 @@ static hb_status run_residual(hb_session *session, const void *values)
 
 const hb_command hb_command_residual = {
     .name = "residual",
-    .summary =
-        "print the mean-value residual of a problem's solution or of a model for several radii",
+    .summary = "print the mean-value residual of a solution or of a model",
     .text = "Solves a problem on a grid, as heatball solve does, or takes a trained model, and "
             "prints at each point and radius the mean-value residual R = F - E_kappa[F] - (C1 "
             "r^2/4) E_source[h_F] of F = u, ln u or u ln u (of a model: its log-density), which is "

@@ -309,7 +309,7 @@ static hb_status run_solve(hb_session *session, const void *values)
 
 const hb_command hb_command_solve = {
     .name = "solve",
-    .summary = "solve an SDE: density, log-density, score and entropy density at points",
+    .summary = "solve an SDE: density, score and entropy density at points",
     .text =
         "For dx = f(x,t) dt + G(x,t) dW from an initial density, prints the density u at time T, "
         "ln u, the score grad ln u and u ln u at the given points, each with an error. The problem "

@@ -396,7 +396,7 @@ static hb_status run_train(hb_session *session, const void *values)
 
 const hb_command hb_command_train = {
     .name = "train",
-    .summary = "train a score network on a named set or on rows of a file",
+    .summary = "train a score network on a data set or on a file of samples",
     .text =
         "Trains a network for the score of data under a process that turns them into noise, by "
         "denoising score matching alone or with a constraint: the Fokker-Planck residual or the "

@@ -18,11 +18,17 @@
 #include <string.h>
 #include <unistd.h>
 
-static const hb_command *const commands[] = {
-    &hb_command_sample,   &hb_command_constants, &hb_command_budget,    &hb_command_solve,
-    &hb_command_residual, &hb_command_data,      &hb_command_train,     &hb_command_evaluate,
-    &hb_command_certify,  &hb_command_generate,  &hb_command_helmholtz, &hb_command_study,
-    &hb_command_reproduce};
+/* In the order of heatball --help; a group begins where a title stands. */
+static const struct {
+    const char *title; /* NULL: the group goes on */
+    const hb_command *command;
+} commands[] = {{"Solve an SDE", &hb_command_solve}, {NULL, &hb_command_residual},
+                {NULL, &hb_command_budget},          {"Score models", &hb_command_data},
+                {NULL, &hb_command_train},           {NULL, &hb_command_evaluate},
+                {NULL, &hb_command_generate},        {NULL, &hb_command_certify},
+                {NULL, &hb_command_helmholtz},       {"Heat balls", &hb_command_sample},
+                {NULL, &hb_command_constants},       {"The paper", &hb_command_study},
+                {NULL, &hb_command_reproduce}};
 enum { N_COMMANDS = sizeof commands / sizeof *commands, EXIT_RUN = 1, EXIT_INPUT = 2 };
 
 static int exit_code(hb_status status)
@@ -52,12 +58,16 @@ static int print_version(void)
 static int print_overview(void)
 {
     printf("usage: heatball COMMAND [options]\n\n"
-           "Exact heat-ball measures and what follows from them for diffusions.\n\nCommands:\n");
-    for (int i = 0; i < N_COMMANDS; i++)
-        printf("  %-10s  %s\n", commands[i]->name, commands[i]->summary);
-    printf("  %-10s  %s\n", "help", "print the help page of a command");
-    printf("\n'heatball COMMAND --help' lists the options of a command, with an example.\n"
-           "'heatball --version' prints the version.\n");
+           "Exact heat-ball measures and what follows from them for diffusions.\n");
+    for (int i = 0; i < N_COMMANDS; i++) {
+        if (commands[i].title) printf("\n%s:\n", commands[i].title);
+        printf("  %-10s  %s\n", commands[i].command->name, commands[i].command->summary);
+    }
+    printf("\nTry first:\n"
+           "  heatball solve --drift \"x - x^3\" --initial \"point(0)\" --time 1 --at \"-1;0;1\"\n"
+           "  heatball train --data ring --method hb --epochs 20 -o ring.safetensors\n"
+           "\n'heatball COMMAND --help' or 'heatball help COMMAND' lists the options of a\n"
+           "command, with examples. 'heatball --version' prints the version.\n");
     return 0;
 }
 
@@ -128,7 +138,7 @@ static int run_command(const hb_command *command, int argc, char **argv)
 static const hb_command *find_command(const char *name)
 {
     for (int i = 0; i < N_COMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0) return commands[i];
+        if (strcmp(commands[i].command->name, name) == 0) return commands[i].command;
     return NULL;
 }
 
@@ -136,7 +146,7 @@ static int refuse_command(const char *name)
 {
     const char *names[N_COMMANDS + 1] = {NULL};
     char message[HB_OPTIONS_MESSAGE];
-    for (int i = 0; i < N_COMMANDS; i++) names[i] = commands[i]->name;
+    for (int i = 0; i < N_COMMANDS; i++) names[i] = commands[i].command->name;
     const char *nearest = hb_options_nearest(name, names);
     const char *what = name[0] == '-' ? "option" : "command";
     if (nearest)

@@ -102,7 +102,11 @@ _heatball()
     --range) COMPREPLY=($(compgen -W 'unit symmetric' -- "$word")) ;;
     --head) COMPREPLY=($(compgen -W 'score energy helmholtz' -- "$word")) ;;
     --standardise) COMPREPLY=($(compgen -W 'no common axis' -- "$word")) ;;
-    --process) COMPREPLY=($(compgen -W 'ou ve' -- "$word")) ;;
+    --process)
+        local processes='ou ve'
+        [[ $command == certify ]] && processes='ou ve drift'
+        COMPREPLY=($(compgen -W "$processes" -- "$word"))
+        ;;
     --solver) COMPREPLY=($(compgen -W 'sde ode heun' -- "$word")) ;;
     --clip) COMPREPLY=($(compgen -W 'yes no' -- "$word")) ;;
     --denoise) COMPREPLY=($(compgen -W 'none mean flow' -- "$word")) ;;

@@ -22,7 +22,7 @@ import pytest
 from command_line import COMMAND, ROOT, complaint, run, succeed
 
 COMMANDS = ["sample", "constants", "budget", "solve", "residual", "data", "train", "evaluate",
-            "generate", "helmholtz", "study", "reproduce"]
+            "generate", "certify", "helmholtz", "study", "reproduce"]
 SAMPLE = ["sample", "--measure", "kappa", "--dim", "3", "-n", "11"]
 
 
@@ -568,6 +568,30 @@ def test_quiet_study_prints_nothing(tmp_path):
     assert (tmp_path / "heatball-sampler").is_dir()
 
 
+def test_overview_lists_the_commands_in_groups():
+    page = succeed("--help")
+    assert page == succeed("help") == succeed("-h")
+    assert max(map(len, page.splitlines())) <= 80
+    groups = {title: re.findall(r"^  (\w+)  +\S", text, re.M)
+              for title, text in re.findall(r"^(.*):\n((?:  .*\n)+)", page, re.M)}
+    assert groups.pop("Try first") == []
+    assert groups == {"Solve an SDE": ["solve", "residual", "budget"],
+                      "Score models": ["data", "train", "evaluate", "generate", "certify", "helmholtz"],
+                      "Heat balls": ["sample", "constants"], "The paper": ["study", "reproduce"]}
+    man = (ROOT / "docs" / "man" / "heatball.1").read_text()
+    for title, names in groups.items():
+        assert re.findall(r"^\.It Cm (\w+)", man.split(f".Ss {title}\n")[1].split(".El")[0], re.M) == names
+
+
+def test_first_commands_of_the_overview_run(tmp_path):
+    lines = succeed("--help").split("Try first:\n")[1].split("\n\n")[0].splitlines()
+    assert len(lines) == 2
+    man = man_page("heatball.1").replace("\\(ha", "^")
+    for line in lines:
+        assert line.strip() in man
+        assert succeed(*shlex.split(line)[1:], cwd=tmp_path) != ""
+
+
 def test_version():
     header = (ROOT / "include" / "heatball" / "base.h").read_text()
     version = re.search(r'HB_VERSION "([^"]+)"', header).group(1)
@@ -590,7 +614,8 @@ def test_pages_name_every_option(command):
     for option in known - common:
         assert re.search(rf"{option}\b", man), f"man page lacks {option}"
         assert re.search(rf"`{option}\b", page), f"docs/commands/{command}.md lacks {option}"
-    assert set(re.findall(r"--[a-z][a-z0-9-]*", man + page)) <= known
+    own = re.sub(rf"^.*heatball (?!{command})[a-z]+ --.*$", "", man + page, flags=re.M)
+    assert set(re.findall(r"--[a-z][a-z0-9-]*", own)) <= known
     assert example_of(command) in page
     overview = man_page("heatball.1")
     for option in common:
