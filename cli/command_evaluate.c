@@ -28,21 +28,24 @@ typedef struct evaluate_values {
 
 #define VALUES evaluate_values
 static const hb_option evaluate_options[] = {
+    HB_OPTION_HEADING("Model and data"),
     HB_OPTION(TEXT, NULL, "MODEL", model, "a model file of heatball train",
               .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL),
     HB_OPTION(TEXT, "data", "NAME|FILE", data,
               "a set of heatball data list, or a .npy or .csv file of rows: that of the training "
               "or another",
               .rules = HB_OPTION_REQUIRED),
+    HB_OPTION(REAL, "held-out", "SHARE", held_out,
+              "fraction of the rows of a file that train held out; 1 for a file of which it has "
+              "seen nothing; default: those that the model has not seen, else 0.1",
+              .max = 1, .rules = HB_OPTION_ABOVE),
+    HB_OPTION_HEADING("Measurements"),
     HB_OPTION(REALS, "tau", "LIST", tau,
               "tau at which the score is evaluated; default: those of 0.01, 0.03, 0.1, 0.3, 0.5, "
               "0.8, 1.5 that the model was trained for",
               .max = 1e6, .rules = HB_OPTION_ABOVE),
     HB_OPTION(UNSIGNED, NULL, "N", draws, "draws at each tau for the error of the score",
               .letter = 'n', .min = LEAST_DRAWS, .max = 1e9, .fallback = "10000"),
-    HB_OPTION(UNSIGNED, "samples", "N", samples,
-              "samples to generate, and real rows to compare them with; 0: none, and no likelihood",
-              .max = 1e6, .fallback = "2000"),
     HB_OPTION(REALS, "radius", "LIST", radii,
               "radii of the heat balls of the residual, in the model's coordinates", .max = 1e6,
               .rules = HB_OPTION_ABOVE),
@@ -50,11 +53,11 @@ static const hb_option evaluate_options[] = {
               "without --radius: fraction of the time from the model's smallest tau that a ball "
               "reaches back, r^2 = 4 pi F (tau - tau_min)",
               .max = 1, .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW, .fallback = "0.4"),
-    HB_OPTION(REAL, "held-out", "SHARE", held_out,
-              "fraction of the rows of a file that train held out; 1 for a file of which it has "
-              "seen nothing; default: those that the model has not seen, else 0.1",
-              .max = 1, .rules = HB_OPTION_ABOVE),
+    HB_OPTION(UNSIGNED, "samples", "N", samples,
+              "samples to generate, and real rows to compare them with; 0: none, and no likelihood",
+              .max = 1e6, .fallback = "2000"),
     HB_OPTION_SEED(seed, "1"),
+    HB_OPTION_HEADING("Output"),
     HB_OPTION_JSON,
     HB_OPTION(TEXT, "plot", "FILE", plot,
               "draw the error of the score against tau, by region, into this file, .svg, .png or "

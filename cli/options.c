@@ -93,7 +93,7 @@ int hb_options_complete(const hb_option *row, hb_option *out)
                                            [HB_SETTING_KIND_CHOICE] = HB_OPTION_CHOICE};
     const hb_setting *setting = hb_options_setting(row);
     *out = *row;
-    if (!setting) return row->help != NULL;
+    if (!setting) return row->help || row->heading;
     out->kind = kinds[setting->kind];
     if (!row->help) out->help = setting->help;
     if (!row->max) {
@@ -132,9 +132,10 @@ static void list_entries(const hb_option_section *sections, entry *out)
 {
     for (; sections->options; sections++)
         for (const hb_option *row = sections->options; hb_options_complete(row, &out->option);
-             row++, out++) {
+             row++) {
+            if (row->heading) continue;
             out->target = (char *)sections->values + out->option.offset;
-            out->given = 0;
+            out++->given = 0;
         }
     *out = (entry){0};
 }

@@ -53,7 +53,8 @@ enum hb_option_rule {
     HB_OPTION_FIGURE =
         128, /* the same of a figure; with both, a figure where the name ends in .png */
     HB_OPTION_OPEN =
-        256 /* of a setting: its default is not filled in, so that one sees what was given */
+        256, /* of a setting: its default is not filled in, so that one sees what was given */
+    HB_OPTION_HIDDEN = 512 /* not in --help */
 };
 
 typedef struct hb_option {
@@ -71,7 +72,8 @@ typedef struct hb_option {
     /* An option of a setting of the library: kind, range, default, names and help are those of
      * the row of its field, unless they are given here. */
     const hb_setting *(*setting)(size_t index);
-    size_t field; /* its offset in the library's struct */
+    size_t field;        /* its offset in the library's struct */
+    const char *heading; /* a row that is no option: in --help those below stand under it */
 } hb_option;
 
 /* A row of a table: kind, name (NULL: only a letter, or positional), placeholder, the member of
@@ -80,6 +82,11 @@ typedef struct hb_option {
     {                                                                                              \
         .kind = HB_OPTION_##of, .name = (word), .placeholder = (value),                            \
         .offset = offsetof(VALUES, member), .help = __VA_ARGS__                                    \
+    }
+
+#define HB_OPTION_HEADING(words)                                                                   \
+    {                                                                                              \
+        .heading = (words)                                                                         \
     }
 
 /* An option of field `member` of prefix_settings, which is `settings` in the struct
@@ -107,7 +114,7 @@ enum { HB_OPTIONS_SECTIONS = 4, HB_OPTIONS_MESSAGE = 512 };
 
 /* The row of an option's setting; NULL: it has none. */
 const hb_setting *hb_options_setting(const hb_option *option);
-/* An option with all that its setting says; 0 at the end of a table. */
+/* An option with all that its setting says, or a heading; 0 at the end of a table. */
 int hb_options_complete(const hb_option *row, hb_option *out);
 /* The values of all options that are settings, into the library's struct, unless they are open
  * and not given. */

@@ -59,7 +59,7 @@ const hb_option hb_session_options[] = {
               "number of threads, 0 for one per core; it does not change the result",
               .max = HB_MAX_THREADS, .fallback = "0"),
     HB_OPTION(CHOICE, "isa", "SET", isa, "instruction set of the vector kernels, for tests",
-              .choices = isa_names, .fallback = "auto"),
+              .choices = isa_names, .rules = HB_OPTION_HIDDEN, .fallback = "auto"),
     HB_OPTION(FLAG, "quiet", NULL, quiet, "no progress, no notes, no summary", .letter = 'q'),
     HB_OPTION(FLAG, "help", NULL, help, "print this page and exit", .letter = 'h'),
     HB_OPTION(FLAG, "version", NULL, version, "print the version and exit"),

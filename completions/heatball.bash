@@ -1,6 +1,6 @@
 # bash completion for heatball(1): commands, options, choices, file names.
 
-_heatball_common='--threads --isa -q --quiet -h --help --version'
+_heatball_common='--threads -q --quiet -h --help --version'
 
 _heatball_problem='--problem --drift --potential --noise --convention --initial --param --dim --time --at --samples --lift
     --degree --seed --points --box'
