@@ -283,8 +283,12 @@ const hb_command hb_command_evaluate = {
             "that the samples found; and the negative log-likelihood of rows that it was not "
             "trained on. Errors and residuals are in the model's coordinates, which are those of "
             "the data unless it was standardised.",
-    .example = "heatball evaluate ring.safetensors --data ring --tau 0.1,0.3,0.8 --samples 500 "
-               "--plot error.svg",
+    .examples =
+        {"heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors",
+         "heatball evaluate ring.safetensors --data ring --samples 500",
+         "heatball evaluate ring.safetensors --data ring --tau 0.1,0.3,0.8 --samples 500 "
+         "--plot error.svg",
+         "heatball evaluate ring.safetensors --data ring --tau 0.3 --radius 0.2,0.5,1 --samples 0"},
     .options = evaluate_options,
     .size = sizeof(evaluate_values),
     .run = run_evaluate};

@@ -193,7 +193,7 @@ const hb_command hb_command_helmholtz = {
             "flow through the boundary. Prints the masses (fractions of the squares) and writes "
             "field.npy, gradient.npy and rotation.npy of shape (ny, nx, 2), helmholtz.json and a "
             "figure into a directory.",
-    .example = "heatball helmholtz model.safetensors --tau 0.5 -o parts",
+    .examples = {"heatball helmholtz model.safetensors --tau 0.5 -o parts"},
     .options = helmholtz_options,
     .size = sizeof(hb_helmholtz_values),
     .run = run_helmholtz,

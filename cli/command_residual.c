@@ -272,8 +272,9 @@ const hb_command hb_command_residual = {
             "zero for an exact solution, and scaled = 4 R/(C1 r^2), which tends to the residual of "
             "the differential equation as r goes to 0. Columns are x_1 .., radius, residual, "
             "residual_se, scaled, scaled_se.",
-    .example = "heatball residual --drift \"x1 - x1^3\" --noise 1 --initial "
-               "\"gaussian(mean=0,var=1)\" --time 1 --at \"-1;0.5\" --radii 0.1,0.2,0.4 --degree 7",
+    .examples =
+        {"heatball residual --drift \"x1 - x1^3\" --noise 1 --initial "
+         "\"gaussian(mean=0,var=1)\" --time 1 --at \"-1;0.5\" --radii 0.1,0.2,0.4 --degree 7"},
     .options = residual_options,
     .size = sizeof(residual_values),
     .run = run_residual,

@@ -329,8 +329,13 @@ const hb_command hb_command_solve = {
         "log_density_se, score_1 .., score_1_se .., entropy_density, entropy_density_se. An error "
         "that cannot be trusted is inf, and a line below the table says why. With several times "
         "there is a row for each time and point, and t is the first column.",
-    .example = "heatball solve --drift \"x1 - x1^3\" --noise 1 --initial "
-               "\"gaussian(mean=0,var=1)\" --time 1 --at \"-2.5;-1;0;0.5;2.5\"",
+    .examples =
+        {"heatball solve --drift \"x1 - x1^3\" --noise 1 --initial "
+         "\"gaussian(mean=0,var=1)\" --time 1 --at \"-2.5;-1;0;0.5;2.5\"",
+         "heatball solve --drift \"x - x^3\" --initial \"point(0)\" --time 0.1,0.5,1 --at=-3:3:61 "
+         "-o wells.csv --plot wells.svg",
+         "heatball solve --drift \"a*sin(x[i])\" --param a=2 --dim 5 --initial "
+         "\"gaussian(mean=0,var=1)\" --time 0.5 --at 0,0,0,0,0 --stderr 0.01"},
     .options = solve_options,
     .size = sizeof(solve_values),
     .run = run_solve};

@@ -404,8 +404,13 @@ const hb_command hb_command_train = {
         "The same data, options and kind of processor give bit-identical results on any number of "
         "threads. An interrupted run writes a checkpoint, the name of the model with .ckpt at its "
         "end. --resume continues from it; the result is bit-identical to a run without a stop.",
-    .example = "heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors "
-               "--plot ring.svg",
+    .examples =
+        {"heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors",
+         "heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors "
+         "--plot ring.svg",
+         "heatball data export ring -n 2000 -o rows.npy",
+         "heatball train --data rows.npy --method hb --epochs 20 --width 64 --log losses.csv -o "
+         "rows.safetensors"},
     .options = hb_train_options,
     .size = sizeof(hb_train_values),
     .run = run_train};

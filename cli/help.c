@@ -3,7 +3,7 @@
  *     usage: heatball constants --dim D [--lift M] [--json] [common options]
  *     (what it does)
  *     Options, one each: name, meaning, what is allowed, default; under the headings of the table
- *     Example: a line that works as typed
+ *     Examples: lines that work as typed, one after the other
  *
  * Text is filled to 80 columns; the names stand in a column of 22. */
 #include "options.h"
@@ -136,5 +136,6 @@ void hb_options_help(FILE *out, const hb_help *help, const hb_option_section *se
     fprintf(out, "\n");
     for (const hb_option_section *section = sections; section->options; section++)
         help_section(out, section);
-    fprintf(out, "\nExample:\n  %s\n", help->example);
+    fprintf(out, "\nExample%s:\n", help->examples[1] ? "s" : "");
+    for (const char *const *line = help->examples; *line; line++) fprintf(out, "  %s\n", *line);
 }

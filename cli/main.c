@@ -117,7 +117,7 @@ static int run_command(const hb_command *command, int argc, char **argv)
         {.title = "Common options", .options = hb_session_options, .values = &common},
         {0}};
     const hb_help help = {
-        .command = command->name, .text = command->text, .example = command->example};
+        .command = command->name, .text = command->text, .examples = command->examples};
     char message[HB_OPTIONS_MESSAGE];
     int code = 0;
     if (asks_for(argc, argv, "--help", "-h"))

@@ -141,7 +141,8 @@ void hb_options_allowed(const hb_option *option, size_t size, char *out);
 
 /* help.c: the page of a command, made from its tables. */
 typedef struct hb_help {
-    const char *command, *text, *example;
+    const char *command, *text;
+    const char *const *examples; /* lines; the last one is NULL */
 } hb_help;
 void hb_options_help(FILE *out, const hb_help *help, const hb_option_section *sections);
 

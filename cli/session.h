@@ -29,7 +29,8 @@ typedef struct hb_session hb_session;
 
 typedef struct hb_command {
     const char *name, *summary; /* one line in heatball --help */
-    const char *text, *example; /* of heatball NAME --help */
+    const char *text;           /* of heatball NAME --help */
+    const char *examples[6]; /* lines to type one after the other, the simplest first; then NULL */
     const hb_option *options;
     size_t size; /* of the struct that options fill */
     hb_status (*run)(hb_session *session, const void *values);
