@@ -30,7 +30,7 @@ typedef struct hb_certify_values {
     hb_reals tau;
     hb_certify_settings settings;
     double held_out;
-    int label, json;
+    int label, json, exit_code;
 } hb_certify_values;
 
 #define VALUES hb_certify_values
@@ -86,6 +86,9 @@ static const hb_option certify_options[] = {
     HB_OPTION_SETTING(hb_certify, "seed", "S", seed, .rules = 0),
     HB_OPTION_HEADING("Output"),
     HB_OPTION_JSON,
+    HB_OPTION(FLAG, "exit-code", NULL, exit_code,
+              "exit with 1 when the certificate has not passed: a line fails, or --max-time ended "
+              "it before all lines were measured"),
     HB_OPTION(TEXT, NULL, "DIR", directory,
               "the directory, made when it is not there, for the page certificate.html, "
               "certificate.json and the figures",
@@ -353,6 +356,9 @@ static hb_status run_certify(hb_session *session, const void *values)
                                  "the rows were not read within the %g s of --max-time", limit);
     if (status == HB_OK) status = run.model ? certify_model(&run) : certify_script(&run);
     if (status == HB_OK) status = certify_show(&run);
+    if (status == HB_OK && run.v->exit_code && !hb_certificate_passed(run.certificate))
+        status = hb_session_fail(session, HB_ERROR_NUMERICAL, "%s",
+                                 hb_certificate_summary(run.certificate));
     hb_certificate_destroy(run.certificate);
     hb_script_close(run.script);
     hb_problem_destroy(run.problem);
@@ -366,12 +372,13 @@ static hb_status run_certify(hb_session *session, const void *values)
 const hb_command hb_command_certify = {
     .name = "certify",
     .summary = "test a score against its equation and against held-out samples",
-    .text = "Tests the score of a model or of a Python function. Every line is a number that is 0 "
-            "for the score of the true distribution of the rows, with an error, a p-value and a "
-            "verdict in words: the residual of the heat-ball identity, Stein's identity (size, "
-            "width, mean, and in places), the curl, memorisation, the truth at points where it is "
-            "known, at each tau; samples and likelihoods. All verdicts together have the level P "
-            "(Holm). The exit code is 0 whether the score passes or not.",
+    .text =
+        "Tests the score of a model or of a Python function. Every line is a number that is 0 "
+        "for the score of the true distribution of the rows, with an error, a p-value and a "
+        "verdict in words: the residual of the heat-ball identity, Stein's identity (size, "
+        "width, mean, and in places), the curl, memorisation, the truth at points where it is "
+        "known, at each tau; samples and likelihoods. All verdicts together have the level P "
+        "(Holm). The exit code is 0 whether the score passes or not, unless --exit-code is given.",
     .examples =
         {"heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors",
          "heatball certify ring.safetensors --data ring",

@@ -2,7 +2,8 @@
  * status into an exit code.
  *
  *     0  success; also when the reader of a pipe has closed it, as head does
- *     1  a run that failed: disk full, interrupted, memory, numbers, stdout not writable
+ *     1  a run that failed: disk full, interrupted, memory, numbers, stdout not writable; a
+ *        certificate that has not passed, with --exit-code
  *     2  bad input: options, paths, file formats, an instruction set that the machine lacks
  *
  * Every failure prints exactly one line on stderr, here; only a wrong expression prints its text

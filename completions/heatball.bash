@@ -33,7 +33,7 @@ _heatball_options()
         ;;
     certify)
         echo "--score --python --data --held-out --training --process --drift --param --initial --tau --tau-min --tau-max
-            --tolerance --level --rows --pairs --radius-share --samples --label --max-time --seed --json -o"
+            --tolerance --level --rows --pairs --radius-share --samples --label --max-time --seed --json --exit-code -o"
         ;;
     generate)
         echo "-n --solver --n-steps --n-correct --snr --det-tau --denoise --clip --tau-min --tolerance --label
