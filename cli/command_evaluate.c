@@ -46,11 +46,11 @@ static const hb_option evaluate_options[] = {
               .max = 1e6, .rules = HB_OPTION_ABOVE),
     HB_OPTION(UNSIGNED, NULL, "N", draws, "draws at each tau for the error of the score",
               .letter = 'n', .min = LEAST_DRAWS, .max = 1e9, .fallback = "10000"),
-    HB_OPTION(REALS, "radius", "LIST", radii,
+    HB_OPTION(REALS, "radii", "LIST", radii,
               "radii of the heat balls of the residual, in the model's coordinates", .max = 1e6,
-              .rules = HB_OPTION_ABOVE),
+              .rules = HB_OPTION_ABOVE, .old = "radius"),
     HB_OPTION(REAL, "radius-share", "F", fraction,
-              "without --radius: fraction of the time from the model's smallest tau that a ball "
+              "without --radii: fraction of the time from the model's smallest tau that a ball "
               "reaches back, r^2 = 4 pi F (tau - tau_min)",
               .max = 1, .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW, .fallback = "0.4"),
     HB_OPTION(UNSIGNED, "samples", "N", samples,
@@ -245,7 +245,7 @@ static hb_status evaluate_images(hb_session *session, const evaluate_values *v,
 {
     const char *other = v->plot               ? "--plot"
                         : v->tau.n            ? "--tau"
-                        : v->radii.n          ? "--radius"
+                        : v->radii.n          ? "--radii"
                         : !isnan(v->held_out) ? "--held-out"
                                               : NULL;
     HB_REFUSE_IF(session, other, "%s is not for images; --data is %.200s, whose score is not known",
@@ -288,7 +288,7 @@ const hb_command hb_command_evaluate = {
          "heatball evaluate ring.safetensors --data ring --samples 500",
          "heatball evaluate ring.safetensors --data ring --tau 0.1,0.3,0.8 --samples 500 "
          "--plot error.svg",
-         "heatball evaluate ring.safetensors --data ring --tau 0.3 --radius 0.2,0.5,1 --samples 0"},
+         "heatball evaluate ring.safetensors --data ring --tau 0.3 --radii 0.2,0.5,1 --samples 0"},
     .options = evaluate_options,
     .size = sizeof(evaluate_values),
     .run = run_evaluate};

@@ -47,7 +47,7 @@ static hb_status train_read_images(training *t)
     hb_images images = {0};
     HB_REFUSE_IF(t->session, v->rows || v->labels || !isnan(v->held_out),
                  "%s is not for images; --data is %.200s%s",
-                 v->rows     ? "--rows"
+                 v->rows     ? "-n"
                  : v->labels ? "--labels"
                              : "--held-out",
                  v->data, v->rows ? ": --limit takes the first of them" : "");
@@ -71,7 +71,7 @@ static hb_status train_read_data(training *t)
         return hb_train_data_named(t->session, v->data, v->rows ? v->rows : NAMED_ROWS,
                                    v->settings.seed, &t->data);
     }
-    HB_REFUSE_IF(t->session, v->rows, "--rows is for a named set; --data is %.200s", v->data);
+    HB_REFUSE_IF(t->session, v->rows, "-n is for a named set; --data is %.200s", v->data);
     const double fraction = isnan(v->held_out) ? HELD_OUT : v->held_out;
     const hb_status status =
         hb_train_data_read(t->session, v->data, v->labels, fraction, v->settings.seed, &t->data);

@@ -81,7 +81,7 @@ static int asks_for(int argc, char **argv, const char *name, const char *letter)
 }
 
 static int run_parsed(const hb_command *command, const hb_common *common, const void *values,
-                      const hb_option_section *sections)
+                      const hb_option_section *sections, const char *note)
 {
     char message[2 * HB_OPTIONS_MESSAGE] = "no memory";
     hb_outputs *outputs = hb_outputs_create();
@@ -92,6 +92,7 @@ static int run_parsed(const hb_command *command, const hb_common *common, const 
         return exit_code(status);
     }
     hb_session *session = hb_session_open(command->name, common, outputs, &status);
+    if (status == HB_OK && note[0]) hb_session_note(session, note);
     if (status == HB_OK && !command->alone)
         status = command->run(session, values);
     else if (status == HB_OK) {
@@ -126,7 +127,7 @@ static int run_command(const hb_command *command, int argc, char **argv)
     else if (asks_for(argc, argv, "--version", NULL))
         code = print_version();
     else if (hb_options_parse(sections, argc, argv, message) == HB_OK)
-        code = run_parsed(command, &common, values, sections);
+        code = run_parsed(command, &common, values, sections, message);
     else {
         hb_session_complain(command->name, message);
         code = EXIT_INPUT;

@@ -73,6 +73,7 @@ typedef struct hb_option {
      * the row of its field, unless they are given here. */
     const hb_setting *(*setting)(size_t index);
     size_t field;        /* its offset in the library's struct */
+    const char *old;     /* its name in the release before, which is read with a note; NULL: none */
     const char *heading; /* a row that is no option: in --help those below stand under it */
 } hb_option;
 
@@ -124,7 +125,8 @@ const char *const *hb_options_choices(const hb_option *option);
 /* "one, two or three" */
 void hb_options_join(const char *const *names, size_t size, char *out);
 /* Reads argv[0 .. argc-1] into the structs of the sections (the last one has options NULL).
- * HB_ERROR_ARGUMENT: message holds one line. Release in either case. */
+ * HB_ERROR_ARGUMENT: message holds one line. HB_OK: it is empty, or a note about names of options
+ * that have changed. Release in either case. */
 hb_status hb_options_parse(const hb_option_section *sections, int argc, char *const *argv,
                            char message[HB_OPTIONS_MESSAGE]);
 void hb_options_release(const hb_option_section *sections);

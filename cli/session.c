@@ -394,6 +394,12 @@ const char *hb_session_message(const hb_session *session, hb_status status)
     return message[0] ? message : hb_status_text(status);
 }
 
+void hb_session_note(hb_session *session, const char *message)
+{
+    hb_session_clear(session);
+    if (!session->quiet) fprintf(stderr, "heatball %s: note: %s\n", session->command, message);
+}
+
 void hb_session_complain(const char *command, const char *message)
 {
     char line[HB_OPTIONS_MESSAGE + 200];

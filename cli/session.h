@@ -101,6 +101,8 @@ void hb_session_clear(hb_session *session);
 
 double hb_session_now(void); /* seconds since some moment in the past */
 
+/* Prints "heatball COMMAND: note: message" on stderr, unless the session is quiet. */
+void hb_session_note(hb_session *session, const char *message);
 /* Prints "heatball COMMAND: message" on stderr; control characters become '?', but a line break of
  * the library stays: below a wrong expression stand its text and a caret. */
 void hb_session_complain(const char *command, const char *message);

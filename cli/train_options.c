@@ -19,7 +19,10 @@ static const char *const processes[] = {"ou", "ve", NULL};
 /* The default is not filled in: one must see whether it was given. */
 #define OPEN(option, value, member)                                                                \
     HB_OPTION_SETTING(hb_train, option, value, member, .rules = HB_OPTION_OPEN)
-/* The same with a help text of its own. */
+/* The same of an option that had another name. */
+#define RENAMED(option, before, value, member, rule)                                               \
+    HB_OPTION_SETTING(hb_train, option, value, member, .rules = (rule), .old = (before))
+/* OPEN with a help text of its own. */
 #define TOLD(option, value, member, ...)                                                           \
     HB_OPTION_SETTING(hb_train, option, value, member, .rules = HB_OPTION_OPEN, .help = __VA_ARGS__)
 
@@ -29,8 +32,8 @@ const hb_option hb_train_options[] = {
               "a set of heatball data list, a .npy or .csv file of rows, or a file or directory of "
               "images in the IDX format",
               .rules = HB_OPTION_REQUIRED),
-    HB_OPTION(UNSIGNED, "rows", "N", rows, "draws of a named set to train on; default: 2000",
-              .min = 2, .max = 1e9),
+    HB_OPTION(UNSIGNED, NULL, "N", rows, "draws of a named set to train on; default: 2000",
+              .letter = 'n', .old = "rows", .min = 2, .max = 1e9),
     HB_OPTION(REAL, "held-out", "SHARE", held_out,
               "fraction of the rows of a file that is kept for heatball evaluate; default: 0.1",
               .rules = HB_OPTION_BELOW, .max = 1),
@@ -81,7 +84,7 @@ const hb_option hb_train_options[] = {
     SETTING("residual", NULL, residual),
     HB_OPTION_HEADING("Loss"),
     HB_OPTION_SETTING(hb_train, "method", NULL, loss, .rules = HB_OPTION_REQUIRED),
-    OPEN("hb-weight", "W", weight),
+    RENAMED("weight", "hb-weight", "W", weight, HB_OPTION_OPEN),
     OPEN("radius-share", "F", ball_share),
     OPEN("sigma-max", "S", sigma_max),
     OPEN("anchors", "N", anchors),
@@ -94,7 +97,7 @@ const hb_option hb_train_options[] = {
     TOLD("steps", "K", steps, "steps of the optimiser, instead of --epochs", .min = 1, .max = 1e15),
     SETTING("max-time", "SECONDS", max_time),
     SETTING("batch", "N", batch),
-    SETTING("lr", "RATE", rate),
+    RENAMED("rate", "lr", "RATE", rate, 0),
     SETTING("ema", "DECAY", ema),
     SETTING("clip", "NORM", clip),
     SETTING("seed", "S", seed),
@@ -136,7 +139,7 @@ static hb_status check_method(hb_session *session, const hb_train_values *v)
         const char *option, *methods;
     } rules[] = {{!isnan(s->ball_share), loss == HB_LOSS_HB, "--radius-share", "hb"},
                  {!isnan(s->sigma_max), loss == HB_LOSS_HB_PAPER, "--sigma-max", "hb-paper"},
-                 {!isnan(s->weight), constraint, "--hb-weight", constrained},
+                 {!isnan(s->weight), constraint, "--weight", constrained},
                  {s->anchors > 0, constraint, "--anchors", constrained},
                  {s->nodes > 0, constraint, "--nodes", constrained},
                  {s->anchor_tau_min > 0, constraint, "--anchor-tau-min", constrained},

@@ -21,15 +21,15 @@ _heatball_options()
             --labels --plot"
         ;;
     train)
-        echo "--data --method --head --process --drift --noise --convention --param --rows --held-out --standardise --labels
+        echo "--data --method --head --process --drift --noise --convention --param -n --held-out --standardise --labels
             --part --resize --resample --binarize --dequantise --limit
-            --epochs --steps --max-time --batch --width --depth --residual --half --lr --ema --clip --tau-min
-            --tau-max --tau-focus --seed --radius-share --sigma-max --hb-weight --anchors --nodes
+            --epochs --steps --max-time --batch --width --depth --residual --half --rate --ema --clip --tau-min
+            --tau-max --tau-focus --seed --radius-share --sigma-max --weight --anchors --nodes
             --anchor-tau-min --constraint-every --target-rows
             --checkpoint-every --resume -o --log --plot --json"
         ;;
     evaluate)
-        echo "--data --tau -n --samples --radius --radius-share --held-out --seed --json --plot"
+        echo "--data --tau -n --samples --radii --radius-share --held-out --seed --json --plot"
         ;;
     certify)
         echo "--score --python --data --held-out --training --process --drift --param --initial --tau --tau-min --tau-max
@@ -128,8 +128,8 @@ _heatball()
     --dim | --lift | --radius | -n | --seed | --first | --threads | --seeds) ;;
     --drift-sup | --div-sup | --theta | --u0-min | --u0-max | --u0-grad) ;;
     --drift | --potential | --noise | --initial | --param | --time | --samples | --degree | --points | --box) ;;
-    --rows | --held-out | --epochs | --steps | --batch | --width | --depth | --lr | --ema | --clip) ;;
-    --tau-max | --radius-share | --sigma-max | --hb-weight | --anchors | --nodes | --target-rows) ;;
+    --rows | --held-out | --epochs | --steps | --batch | --width | --depth | --rate | --ema | --clip) ;;
+    --tau-max | --radius-share | --sigma-max | --weight | --anchors | --nodes | --target-rows) ;;
     --checkpoint-every) ;;
     --n-steps | --n-correct | --snr | --det-tau | --tau-min | --tolerance | --label | --grey) ;;
     --limit | --columns) ;;
