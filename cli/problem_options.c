@@ -52,12 +52,12 @@ static hb_status tell_parameter(hb_session *session, hb_status status)
     static const char hint[] = "give its value as a parameter";
     hb_context *context = hb_session_context(session);
     const char *message = hb_context_message(context), *at = strstr(message, hint);
-    const char *name = strchr(message, '\'');
-    const int length = name ? (int)strcspn(name + 1, "'") : 0;
+    const char *end = strstr(message, "' at column"), *name = end;
     char told[1024];
-    if (status != HB_ERROR_ARGUMENT || !at || !name || name > at) return status;
+    if (status != HB_ERROR_ARGUMENT || !at || !end || end > at) return status;
+    while (name > message && name[-1] != '\'') name--;
     snprintf(told, sizeof told, "%.*sgive its value with --param %.*s=VALUE%s", (int)(at - message),
-             message, length, name + 1, at + sizeof hint - 1);
+             message, (int)(end - name), name, at + sizeof hint - 1);
     return hb_context_fail(context, status, told);
 }
 
