@@ -113,15 +113,15 @@ static hb_status run_budget(hb_session *session, const void *values)
 
 const hb_command hb_command_budget = {
     .name = "budget",
-    .summary = "print how long a drift is guaranteed to be solvable, and the bounds",
+    .summary = "bound the time up to which a drift is well-posed, and its solution",
     .text =
         "For du/dtau = Lap u - div(F u) with A = sup|F| and C = sup|div F|, prints the window [0, "
         "T0] on which the mean-value hierarchy has a unique solution, by the sharp constant "
         "1/sqrt(pi) and by the paper's C_d. With --at it also prints the largest drift budget K = "
         "A + C for that time; with the three --u0 options it prints bounds of u, ln u, u ln u and "
         "the score. A bound that is not guaranteed is - in the table and null in JSON.",
-    .example = "heatball budget --dim 2 --drift-sup 1.5 --div-sup 0.5 --u0-min 0.05 --u0-max 0.4 "
-               "--u0-grad 0.3 --at 0.02",
+    .examples = {"heatball budget --dim 2 --drift-sup 1.5 --div-sup 0.5 --u0-min 0.05 --u0-max 0.4 "
+                 "--u0-grad 0.3 --at 0.02"},
     .options = budget_options,
     .size = sizeof(budget_values),
     .run = run_budget,

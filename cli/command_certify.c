@@ -30,11 +30,12 @@ typedef struct hb_certify_values {
     hb_reals tau;
     hb_certify_settings settings;
     double held_out;
-    int label, json;
+    int label, json, exit_code;
 } hb_certify_values;
 
 #define VALUES hb_certify_values
 static const hb_option certify_options[] = {
+    HB_OPTION_HEADING("Score"),
     HB_OPTION(TEXT, NULL, "MODEL", model, "a model file of heatball train; or --score",
               .rules = HB_OPTION_POSITIONAL),
     HB_OPTION(TEXT, "score", "MODULE:FUNCTION", score,
@@ -42,6 +43,9 @@ static const hb_option certify_options[] = {
               "returns a score of shape (n, dim) or a log-density of shape (n,)"),
     HB_OPTION(TEXT, "python", "PROGRAM", python, "the interpreter of --score",
               .fallback = "python3"),
+    HB_OPTION(INTEGER, "label", "K", label, "the class, of a model with labels; -1: none",
+              .min = -1, .max = 1e9, .fallback = "-1"),
+    HB_OPTION_HEADING("Data"),
     HB_OPTION(TEXT, "data", "NAME|FILE", data,
               "a set of heatball data list, or a .npy or .csv file of rows",
               .rules = HB_OPTION_REQUIRED),
@@ -51,6 +55,7 @@ static const hb_option certify_options[] = {
               .max = 1, .rules = HB_OPTION_ABOVE),
     HB_OPTION(TEXT, "training", "FILE", training,
               "rows that the score was made from, for the test of memorisation"),
+    HB_OPTION_HEADING("Process"),
     HB_OPTION_SETTING(hb_certify, "process", NULL, process, .rules = HB_OPTION_OPEN),
     HB_OPTION(TEXT, "drift", "F", drift,
               "a process with this drift, dx = F dtau + sqrt(2) dW, instead of --process; "
@@ -60,26 +65,30 @@ static const hb_option certify_options[] = {
     HB_OPTION(TEXT, "initial", "DENSITY", initial,
               "the distribution of the rows under --drift, as in heatball solve: the truth at "
               "points is solved from it"),
-    HB_OPTION(REALS, "tau", "LIST", tau,
-              "tau at which the score is tested, rising; default: those of 0.02, 0.1, 0.3, 1 that "
-              "it is known for",
-              .max = 1e6, .rules = HB_OPTION_ABOVE),
     HB_OPTION_SETTING(
         hb_certify, "tau-min", "T", tau_min, .rules = HB_OPTION_OPEN,
         .help = "the smallest tau at which the score is known; default: the model's, or 0.001"),
     HB_OPTION_SETTING(hb_certify, "tau-max", "T", tau_max, .rules = HB_OPTION_OPEN,
                       .help = "the largest; default: the model's, or 3"),
+    HB_OPTION_HEADING("Tests"),
+    HB_OPTION(REALS, "tau", "LIST", tau,
+              "tau at which the score is tested, rising; default: those of 0.02, 0.1, 0.3, 1 that "
+              "it is known for",
+              .max = 1e6, .rules = HB_OPTION_ABOVE),
     HB_OPTION_SETTING(hb_certify, "tolerance", "E", tolerance, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "level", "P", level, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "rows", "N", rows, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "pairs", "N", pairs, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "radius-share", "F", share, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "samples", "N", samples, .rules = 0),
-    HB_OPTION(INTEGER, "label", "K", label, "the class, of a model with labels; -1: none",
-              .min = -1, .max = 1e9, .fallback = "-1"),
+    HB_OPTION_HEADING("Running"),
     HB_OPTION_SETTING(hb_certify, "max-time", "SECONDS", max_time, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "seed", "S", seed, .rules = 0),
+    HB_OPTION_HEADING("Output"),
     HB_OPTION_JSON,
+    HB_OPTION(FLAG, "exit-code", NULL, exit_code,
+              "exit with 1 when the certificate has not passed: a line fails, or --max-time ended "
+              "it before all lines were measured"),
     HB_OPTION(TEXT, NULL, "DIR", directory,
               "the directory, made when it is not there, for the page certificate.html, "
               "certificate.json and the figures",
@@ -347,6 +356,9 @@ static hb_status run_certify(hb_session *session, const void *values)
                                  "the rows were not read within the %g s of --max-time", limit);
     if (status == HB_OK) status = run.model ? certify_model(&run) : certify_script(&run);
     if (status == HB_OK) status = certify_show(&run);
+    if (status == HB_OK && run.v->exit_code && !hb_certificate_passed(run.certificate))
+        status = hb_session_fail(session, HB_ERROR_NUMERICAL, "%s",
+                                 hb_certificate_summary(run.certificate));
     hb_certificate_destroy(run.certificate);
     hb_script_close(run.script);
     hb_problem_destroy(run.problem);
@@ -359,14 +371,20 @@ static hb_status run_certify(hb_session *session, const void *values)
 
 const hb_command hb_command_certify = {
     .name = "certify",
-    .summary = "test any score against its equation and against rows that it has not seen",
-    .text = "Tests the score of a model or of a Python function. Every line is a number that is 0 "
-            "for the score of the true distribution of the rows, with an error, a p-value and a "
-            "verdict in words: the residual of the heat-ball identity, Stein's identity (size, "
-            "width, mean, and in places), the curl, memorisation, the truth at points where it is "
-            "known, at each tau; samples and likelihoods. All verdicts together have the level P "
-            "(Holm). The exit code is 0 whether the score passes or not.",
-    .example = "heatball certify ring.safetensors --data ring --tau 0.1,0.5 -o certificate",
+    .summary = "test a score against its equation and against held-out samples",
+    .text =
+        "Tests the score of a model or of a Python function. Every line is a number that is 0 "
+        "for the score of the true distribution of the rows, with an error, a p-value and a "
+        "verdict in words: the residual of the heat-ball identity, Stein's identity (size, "
+        "width, mean, and in places), the curl, memorisation, the truth at points where it is "
+        "known, at each tau; samples and likelihoods. All verdicts together have the level P "
+        "(Holm). The exit code is 0 whether the score passes or not, unless --exit-code is given.",
+    .examples =
+        {"heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors",
+         "heatball certify ring.safetensors --data ring",
+         "heatball certify ring.safetensors --data ring --tau 0.1,0.5 -o certificate",
+         "echo \"def score(x, tau): return -x\" > gauss.py",
+         "heatball certify --score gauss.py:score --data ring --tau 0.1"},
     .options = certify_options,
     .size = sizeof(hb_certify_values),
     .run = run_certify,

@@ -28,33 +28,36 @@ typedef struct evaluate_values {
 
 #define VALUES evaluate_values
 static const hb_option evaluate_options[] = {
+    HB_OPTION_HEADING("Model and data"),
     HB_OPTION(TEXT, NULL, "MODEL", model, "a model file of heatball train",
               .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL),
     HB_OPTION(TEXT, "data", "NAME|FILE", data,
               "a set of heatball data list, or a .npy or .csv file of rows: that of the training "
               "or another",
               .rules = HB_OPTION_REQUIRED),
+    HB_OPTION(REAL, "held-out", "SHARE", held_out,
+              "fraction of the rows of a file that train held out; 1 for a file of which it has "
+              "seen nothing; default: those that the model has not seen, else 0.1",
+              .max = 1, .rules = HB_OPTION_ABOVE),
+    HB_OPTION_HEADING("Measurements"),
     HB_OPTION(REALS, "tau", "LIST", tau,
               "tau at which the score is evaluated; default: those of 0.01, 0.03, 0.1, 0.3, 0.5, "
               "0.8, 1.5 that the model was trained for",
               .max = 1e6, .rules = HB_OPTION_ABOVE),
     HB_OPTION(UNSIGNED, NULL, "N", draws, "draws at each tau for the error of the score",
               .letter = 'n', .min = LEAST_DRAWS, .max = 1e9, .fallback = "10000"),
+    HB_OPTION(REALS, "radii", "LIST", radii,
+              "radii of the heat balls of the residual, in the model's coordinates", .max = 1e6,
+              .rules = HB_OPTION_ABOVE, .old = "radius"),
+    HB_OPTION(REAL, "radius-share", "F", fraction,
+              "without --radii: fraction of the time from the model's smallest tau that a ball "
+              "reaches back, r^2 = 4 pi F (tau - tau_min)",
+              .max = 1, .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW, .fallback = "0.4"),
     HB_OPTION(UNSIGNED, "samples", "N", samples,
               "samples to generate, and real rows to compare them with; 0: none, and no likelihood",
               .max = 1e6, .fallback = "2000"),
-    HB_OPTION(REALS, "radius", "LIST", radii,
-              "radii of the heat balls of the residual, in the model's coordinates", .max = 1e6,
-              .rules = HB_OPTION_ABOVE),
-    HB_OPTION(REAL, "radius-share", "F", fraction,
-              "without --radius: fraction of the time from the model's smallest tau that a ball "
-              "reaches back, r^2 = 4 pi F (tau - tau_min)",
-              .max = 1, .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW, .fallback = "0.4"),
-    HB_OPTION(REAL, "held-out", "SHARE", held_out,
-              "fraction of the rows of a file that train held out; 1 for a file of which it has "
-              "seen nothing; default: those that the model has not seen, else 0.1",
-              .max = 1, .rules = HB_OPTION_ABOVE),
     HB_OPTION_SEED(seed, "1"),
+    HB_OPTION_HEADING("Output"),
     HB_OPTION_JSON,
     HB_OPTION(TEXT, "plot", "FILE", plot,
               "draw the error of the score against tau, by region, into this file, .svg, .png or "
@@ -242,7 +245,7 @@ static hb_status evaluate_images(hb_session *session, const evaluate_values *v,
 {
     const char *other = v->plot               ? "--plot"
                         : v->tau.n            ? "--tau"
-                        : v->radii.n          ? "--radius"
+                        : v->radii.n          ? "--radii"
                         : !isnan(v->held_out) ? "--held-out"
                                               : NULL;
     HB_REFUSE_IF(session, other, "%s is not for images; --data is %.200s, whose score is not known",
@@ -271,7 +274,7 @@ static hb_status run_evaluate(hb_session *session, const void *values)
 
 const hb_command hb_command_evaluate = {
     .name = "evaluate",
-    .summary = "measure how good a model is",
+    .summary = "measure the errors of a model",
     .text = "Measures a model of heatball train: at each tau the mean squared error of its score "
             "(named sets, where the exact one is known) over all draws of the distribution at tau, "
             "over the lowest 20 % of its probability mass, over the rest and over a grid; its curl "
@@ -280,8 +283,12 @@ const hb_command hb_command_evaluate = {
             "that the samples found; and the negative log-likelihood of rows that it was not "
             "trained on. Errors and residuals are in the model's coordinates, which are those of "
             "the data unless it was standardised.",
-    .example = "heatball evaluate ring.safetensors --data ring --tau 0.1,0.3,0.8 --samples 500 "
-               "--plot error.svg",
+    .examples =
+        {"heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors",
+         "heatball evaluate ring.safetensors --data ring --samples 500",
+         "heatball evaluate ring.safetensors --data ring --tau 0.1,0.3,0.8 --samples 500 "
+         "--plot error.svg",
+         "heatball evaluate ring.safetensors --data ring --tau 0.3 --radii 0.2,0.5,1 --samples 0"},
     .options = evaluate_options,
     .size = sizeof(evaluate_values),
     .run = run_evaluate};

@@ -45,15 +45,28 @@ static const char *const clip_names[] = {"no", "yes", NULL};
                       .help = __VA_ARGS__)
 
 static const hb_option generate_options[] = {
+    HB_OPTION_HEADING("Model and samples"),
     HB_OPTION(TEXT, NULL, "MODEL", model, "a model file, as heatball train writes it",
               .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL),
     HB_OPTION(UNSIGNED, NULL, "N", n, "number of samples", .letter = 'n',
               .rules = HB_OPTION_REQUIRED, .min = 1, .max = 1e12),
+    HB_OPTION(UNSIGNED, "first", "I", first,
+              "index of the first sample, to continue where another file ended", .fallback = "0"),
+    HB_OPTION(INTEGER, "label", "L", label,
+              "the class of all samples, of a model that has classes; -1: none", .min = -1,
+              .max = 1000000, .fallback = "-1"),
+    HB_OPTION(FLAG, "each-label", NULL, each_label,
+              "sample 0 has class 0, the next one class 1, and so on, around and around"),
+    SETTING("seed", "S", seed),
+    HB_OPTION_HEADING("Solver"),
     SETTING("solver", NULL, solver),
     TOLD("n-steps", "K", n_steps, "steps of sde and heun; default: 500 of sde and 50 of heun"),
     SETTING("n-correct", "K", n_correct),
     SETTING("snr", "R", snr),
     HB_OPTION_SETTING(hb_generate, "det-tau", "T", det_tau, .max = 1e6),
+    TOLD("tau-min", "T", tau_min,
+         "the tau at which the way ends; default: the least that the model was trained at"),
+    SETTING("tolerance", "E", tolerance),
     TOLD("denoise", NULL, denoise,
          "what is done with the noise that is left at the end: nothing, the mean of what it may "
          "hide, or a last step of the ODE; default: mean for a model of images, flow for others"),
@@ -61,25 +74,7 @@ static const hb_option generate_options[] = {
         CHOICE, "clip", NULL, clip,
         "images: keep the mean that every step heads for between black and white; default: yes",
         .choices = clip_names),
-    TOLD("tau-min", "T", tau_min,
-         "the tau at which the way ends; default: the least that the model was trained at"),
-    SETTING("tolerance", "E", tolerance),
-    HB_OPTION(INTEGER, "label", "L", label,
-              "the class of all samples, of a model that has classes; -1: none", .min = -1,
-              .max = 1000000, .fallback = "-1"),
-    HB_OPTION(FLAG, "each-label", NULL, each_label,
-              "sample 0 has class 0, the next one class 1, and so on, around and around"),
-    HB_OPTION(UNSIGNED, "first", "I", first,
-              "index of the first sample, to continue where another file ended", .fallback = "0"),
-    SETTING("seed", "S", seed),
-    HB_OPTION(INTEGER, "columns", "K", columns,
-              "pictures of images: how many in a row; default: about as many as rows", .min = 1,
-              .max = 1000),
-    HB_OPTION(TEXT, "real", "NAME|FILE", real,
-              "pictures of images: odd rows show real test images of this set, even rows samples"),
-    HB_OPTION(REALS, "grey", "LOW,HIGH", grey,
-              "images: the values that are drawn black and white; default: 0,1"),
-    HB_OPTION_JSON,
+    HB_OPTION_HEADING("Output"),
     HB_OPTION(TEXT, NULL, "FILE", path,
               "the file to write, .npy, .csv or .png by its name; a .png shows two-dimensional "
               "samples as dots, and square images of 64 pixels or more on a grid",
@@ -88,6 +83,14 @@ static const hb_option generate_options[] = {
               "draw the samples of a two-dimensional model into this file too, .svg, .png or .pdf "
               "by its name",
               .rules = HB_OPTION_FIGURE),
+    HB_OPTION(INTEGER, "columns", "K", columns,
+              "pictures of images: how many in a row; default: about as many as rows", .min = 1,
+              .max = 1000),
+    HB_OPTION(TEXT, "real", "NAME|FILE", real,
+              "pictures of images: odd rows show real test images of this set, even rows samples"),
+    HB_OPTION(REALS, "grey", "LOW,HIGH", grey,
+              "images: the values that are drawn black and white; default: 0,1"),
+    HB_OPTION_JSON,
     {0}};
 
 /* The settings for a model, with its range of tau where none is given. */
@@ -364,7 +367,11 @@ const hb_command hb_command_generate = {
         "the units of its data, as rows x_1 .. x_D or as a picture. Sample i depends on the model, "
         "the options and i alone: not on the number of threads, and samples 0 .. N-1 are the same "
         "in one file or in several with --first. The file appears whole or not at all.",
-    .example = "heatball generate ring.safetensors -n 2000 --plot ring.svg -o ring.npy",
+    .examples =
+        {"heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors",
+         "heatball generate ring.safetensors -n 2000 -o ring.npy",
+         "heatball generate ring.safetensors -n 2000 --plot ring.svg -o ring.npy",
+         "heatball generate ring.safetensors -n 2000 --solver heun -o heun.csv"},
     .options = generate_options,
     .size = sizeof(hb_generate_values),
     .run = run_generate};

@@ -186,14 +186,14 @@ static hb_status run_helmholtz(hb_session *session, const void *values)
 
 const hb_command hb_command_helmholtz = {
     .name = "helmholtz",
-    .summary = "split a planar score or field into its curl-free and its divergence-free part",
+    .summary = "split a two-dimensional score into its gradient and its rotation",
     .text = "Takes the score of a model in two dimensions at one tau on a lattice, or an array of "
             "a field's values, and splits it on the box: field - mean = rotation + gradient. The "
             "gradient is the nearest one in the mean square, the rotation has no divergence and no "
             "flow through the boundary. Prints the masses (fractions of the squares) and writes "
             "field.npy, gradient.npy and rotation.npy of shape (ny, nx, 2), helmholtz.json and a "
             "figure into a directory.",
-    .example = "heatball helmholtz model.safetensors --tau 0.5 -o parts",
+    .examples = {"heatball helmholtz model.safetensors --tau 0.5 -o parts"},
     .options = helmholtz_options,
     .size = sizeof(hb_helmholtz_values),
     .run = run_helmholtz,

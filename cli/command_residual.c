@@ -34,7 +34,12 @@ static const hb_option residual_options[] = {
     HB_OPTION(TEXT, "model", "FILE", model, "a model file (energy head) instead of a problem"),
     HB_OPTION(REAL, "tau", "T", tau, "of a model: the tau of the points; required with --model",
               .max = 1e6, .rules = HB_OPTION_ABOVE),
-    HB_PROBLEM_OPTIONS(HB_PROBLEM_TIME),
+    HB_PROBLEM_EQUATION,
+    HB_PROBLEM_PLACES(HB_PROBLEM_TIME),
+    HB_PROBLEM_SAMPLES,
+    HB_PROBLEM_BALL,
+    HB_PROBLEM_SEED,
+    HB_PROBLEM_GRID,
     HB_OPTION(REALS, "radii", "LIST", radii, "radii of the heat balls", .max = INFINITY,
               .rules = HB_OPTION_REQUIRED | HB_OPTION_ABOVE),
     HB_OPTION(CHOICE, "quantity", NULL, quantity, "of the density u, of v = ln u or of w = u ln u",
@@ -260,16 +265,16 @@ static hb_status run_residual(hb_session *session, const void *values)
 
 const hb_command hb_command_residual = {
     .name = "residual",
-    .summary =
-        "print the mean-value residual of a problem's solution or of a model for several radii",
+    .summary = "print the mean-value residual of a solution or of a model",
     .text = "Solves a problem on a grid, as heatball solve does, or takes a trained model, and "
             "prints at each point and radius the mean-value residual R = F - E_kappa[F] - (C1 "
             "r^2/4) E_source[h_F] of F = u, ln u or u ln u (of a model: its log-density), which is "
             "zero for an exact solution, and scaled = 4 R/(C1 r^2), which tends to the residual of "
             "the differential equation as r goes to 0. Columns are x_1 .., radius, residual, "
             "residual_se, scaled, scaled_se.",
-    .example = "heatball residual --drift \"x1 - x1^3\" --noise 1 --initial "
-               "\"gaussian(mean=0,var=1)\" --time 1 --at \"-1;0.5\" --radii 0.1,0.2,0.4 --degree 7",
+    .examples =
+        {"heatball residual --drift \"x1 - x1^3\" --noise 1 --initial "
+         "\"gaussian(mean=0,var=1)\" --time 1 --at \"-1;0.5\" --radii 0.1,0.2,0.4 --degree 7"},
     .options = residual_options,
     .size = sizeof(residual_values),
     .run = run_residual,

@@ -341,7 +341,10 @@ const hb_command hb_command_sample = {
             "result depends on the options alone, not on the number of threads; draws 0 .. N-1 are "
             "the same in one file or in several with --first. Memory does not grow with N. The "
             "file appears whole or not at all.",
-    .example = "heatball sample --measure kappa --dim 7 -n 200000 --seed 1 -o k.npy",
+    .examples = {"heatball sample --measure kappa --dim 7 -n 200000 --seed 1 -o k.npy",
+                 "heatball sample --measure source --dim 2 --radius 0.5 -n 4 -o s.csv",
+                 "heatball sample --measure kappa --dim 7 --radius 1.5 -n 100000 -o k.npy --plot "
+                 "heat_ball.png"},
     .options = sample_options,
     .size = sizeof(sample_values),
     .run = run_sample};

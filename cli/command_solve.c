@@ -40,12 +40,30 @@ static int method_code(const solve_values *v)
 
 #define VALUES solve_values
 static const hb_option solve_options[] = {
-    HB_PROBLEM_OPTIONS(HB_PROBLEM_TIMES),
+    HB_OPTION_HEADING("Problem"),
+    HB_PROBLEM_EQUATION,
+    HB_OPTION_HEADING("Points and times"),
+    HB_PROBLEM_PLACES(HB_PROBLEM_TIMES),
+    HB_OPTION_HEADING("Method"),
     HB_OPTION(CHOICE, "method", NULL, method,
               "how to solve: on a grid (dimension 1 to 3), by particles or walks (any dimension), "
               "by averages over heat balls on the grid's solution, by walks that a network guides "
               "(network); auto chooses, all runs every one of the others that applies",
               .names = method_names, .fallback = "auto"),
+    HB_PROBLEM_GRID,
+    HB_OPTION(REAL, "radius", "R", radius,
+              "radius of the heat balls of meanvalue and particles; default: chosen",
+              .max = INFINITY, .rules = HB_OPTION_ABOVE),
+    HB_PROBLEM_BALL,
+    HB_OPTION(UNSIGNED, "training", "N", training,
+              "steps of the training of --method network; 3000 if not given", .min = 10,
+              .max = 1e9),
+    HB_OPTION(TEXT, "paths", "FILE.npy", paths,
+              "particles from these trajectories, an array [path][time][dim]"),
+    HB_OPTION(TEXT, "path-times", "LIST|FILE", path_times,
+              "times of --paths, separated by commas or in a file; default: evenly from 0 to T"),
+    HB_OPTION_HEADING("Accuracy and time"),
+    HB_PROBLEM_SAMPLES,
     HB_OPTION(REAL, "stderr", "E", stderr_density,
               "sample until density_se/density is at most this at every point", .max = INFINITY,
               .rules = HB_OPTION_ABOVE),
@@ -55,22 +73,7 @@ static const hb_option solve_options[] = {
     HB_OPTION(REAL, "max-time", "S", max_time,
               "end trials, rounds and the grid after so many seconds", .max = INFINITY,
               .rules = HB_OPTION_ABOVE),
-    HB_OPTION(TEXT, "paths", "FILE.npy", paths,
-              "particles from these trajectories, an array [path][time][dim]"),
-    HB_OPTION(TEXT, "path-times", "LIST|FILE", path_times,
-              "times of --paths, separated by commas or in a file; default: evenly from 0 to T"),
-    HB_OPTION(TEXT, "state", "FILE", state, "keep the state of the sampling in this file",
-              .rules = HB_OPTION_WRITES),
-    HB_OPTION(REAL, "save-every", "SECONDS", save_every,
-              "write the state so often at least; more often at the start", .max = INFINITY,
-              .rules = HB_OPTION_ABOVE),
-    HB_OPTION(UNSIGNED, "training", "N", training,
-              "steps of the training of --method network; 3000 if not given", .min = 10,
-              .max = 1e9),
-    HB_OPTION(FLAG, "resume", NULL, resume, "resume from the state file if it is there"),
-    HB_OPTION(REAL, "radius", "R", radius,
-              "radius of the heat balls of meanvalue and particles; default: chosen",
-              .max = INFINITY, .rules = HB_OPTION_ABOVE),
+    HB_OPTION_HEADING("Output"),
     HB_OPTION_JSON,
     HB_OPTION(TEXT, NULL, "FILE", path,
               "write the rows to this file, .csv or .npy by its name, or named arrays to a .npz",
@@ -80,6 +83,14 @@ static const hb_option solve_options[] = {
         "draw the solution, dimension 1 or 2, into this .svg, .png or .pdf file, of several times "
         "also as an animation, .gif or .html; the numbers behind it stay beside it as .plot.csv",
         .rules = HB_OPTION_FIGURE),
+    HB_OPTION_HEADING("Running"),
+    HB_PROBLEM_SEED,
+    HB_OPTION(TEXT, "state", "FILE", state, "keep the state of the sampling in this file",
+              .rules = HB_OPTION_WRITES),
+    HB_OPTION(REAL, "save-every", "SECONDS", save_every,
+              "write the state so often at least; more often at the start", .max = INFINITY,
+              .rules = HB_OPTION_ABOVE),
+    HB_OPTION(FLAG, "resume", NULL, resume, "resume from the state file if it is there"),
     {0}};
 
 /* ---- what the options ask for ---- */
@@ -309,7 +320,7 @@ static hb_status run_solve(hb_session *session, const void *values)
 
 const hb_command hb_command_solve = {
     .name = "solve",
-    .summary = "solve an SDE: density, log-density, score and entropy density at points",
+    .summary = "solve an SDE: density, score and entropy density at points",
     .text =
         "For dx = f(x,t) dt + G(x,t) dW from an initial density, prints the density u at time T, "
         "ln u, the score grad ln u and u ln u at the given points, each with an error. The problem "
@@ -318,8 +329,13 @@ const hb_command hb_command_solve = {
         "log_density_se, score_1 .., score_1_se .., entropy_density, entropy_density_se. An error "
         "that cannot be trusted is inf, and a line below the table says why. With several times "
         "there is a row for each time and point, and t is the first column.",
-    .example = "heatball solve --drift \"x1 - x1^3\" --noise 1 --initial "
-               "\"gaussian(mean=0,var=1)\" --time 1 --at \"-2.5;-1;0;0.5;2.5\"",
+    .examples =
+        {"heatball solve --drift \"x1 - x1^3\" --noise 1 --initial "
+         "\"gaussian(mean=0,var=1)\" --time 1 --at \"-2.5;-1;0;0.5;2.5\"",
+         "heatball solve --drift \"x - x^3\" --initial \"point(0)\" --time 0.1,0.5,1 --at=-3:3:61 "
+         "-o wells.csv --plot wells.svg",
+         "heatball solve --drift \"a*sin(x[i])\" --param a=2 --dim 5 --initial "
+         "\"gaussian(mean=0,var=1)\" --time 0.5 --at 0,0,0,0,0 --stderr 0.01"},
     .options = solve_options,
     .size = sizeof(solve_values),
     .run = run_solve};

@@ -107,10 +107,10 @@ static hb_status run_study(hb_session *session, const void *values)
 
 const hb_command hb_command_study = {
     .name = "study",
-    .summary = "run one study of the paper: its tables and figures into a directory",
+    .summary = "run one study of the paper: its tables and figures",
     .text = "Runs a study and writes its tables (.csv) and figures (.svg, .png, with the .csv "
             "behind them) into a directory. The table is printed too, then the directory.",
-    .example = "heatball study sampler --quick -o sampler-study",
+    .examples = {"heatball study sampler --quick -o sampler-study"},
     .options = study_options,
     .size = sizeof(study_values),
     .run = run_study};
@@ -150,13 +150,13 @@ static hb_status run_reproduce(hb_session *session, const void *values)
 
 const hb_command hb_command_reproduce = {
     .name = "reproduce",
-    .summary = "run all studies and write one page with the paper's numbers beside ours",
+    .summary = "run all studies and compare them with the paper on one page",
     .text =
         "Runs the studies, each into its directory, and writes DIR/index.html, which goes through "
         "the paper's claims in order, with its numbers beside ours, a verdict, tables and figures, "
         "and DIR/results.json with all numbers. The tables are printed too, then the path of the "
         "page. A study that cannot run leaves a sentence in its place, and the exit code is 1.",
-    .example = "heatball reproduce --quick -o demo",
+    .examples = {"heatball reproduce --quick -o demo"},
     .options = reproduce_options,
     .size = sizeof(reproduce_values),
     .run = run_reproduce};

@@ -47,7 +47,7 @@ static hb_status train_read_images(training *t)
     hb_images images = {0};
     HB_REFUSE_IF(t->session, v->rows || v->labels || !isnan(v->held_out),
                  "%s is not for images; --data is %.200s%s",
-                 v->rows     ? "--rows"
+                 v->rows     ? "-n"
                  : v->labels ? "--labels"
                              : "--held-out",
                  v->data, v->rows ? ": --limit takes the first of them" : "");
@@ -71,7 +71,7 @@ static hb_status train_read_data(training *t)
         return hb_train_data_named(t->session, v->data, v->rows ? v->rows : NAMED_ROWS,
                                    v->settings.seed, &t->data);
     }
-    HB_REFUSE_IF(t->session, v->rows, "--rows is for a named set; --data is %.200s", v->data);
+    HB_REFUSE_IF(t->session, v->rows, "-n is for a named set; --data is %.200s", v->data);
     const double fraction = isnan(v->held_out) ? HELD_OUT : v->held_out;
     const hb_status status =
         hb_train_data_read(t->session, v->data, v->labels, fraction, v->settings.seed, &t->data);
@@ -396,7 +396,7 @@ static hb_status run_train(hb_session *session, const void *values)
 
 const hb_command hb_command_train = {
     .name = "train",
-    .summary = "train a score network on a named set or on rows of a file",
+    .summary = "train a score network on a data set or on a file of samples",
     .text =
         "Trains a network for the score of data under a process that turns them into noise, by "
         "denoising score matching alone or with a constraint: the Fokker-Planck residual or the "
@@ -404,8 +404,13 @@ const hb_command hb_command_train = {
         "The same data, options and kind of processor give bit-identical results on any number of "
         "threads. An interrupted run writes a checkpoint, the name of the model with .ckpt at its "
         "end. --resume continues from it; the result is bit-identical to a run without a stop.",
-    .example = "heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors "
-               "--plot ring.svg",
+    .examples =
+        {"heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors",
+         "heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors "
+         "--plot ring.svg",
+         "heatball data export ring -n 2000 -o rows.npy",
+         "heatball train --data rows.npy --method hb --epochs 20 --width 64 --log losses.csv -o "
+         "rows.safetensors"},
     .options = hb_train_options,
     .size = sizeof(hb_train_values),
     .run = run_train};

@@ -2,8 +2,8 @@
  *
  *     usage: heatball constants --dim D [--lift M] [--json] [common options]
  *     (what it does)
- *     Options, one each: name, meaning, what is allowed, default
- *     Example: a line that works as typed
+ *     Options, one each: name, meaning, what is allowed, default; under the headings of the table
+ *     Examples: lines that work as typed, one after the other
  *
  * Text is filled to 80 columns; the names stand in a column of 22. */
 #include "options.h"
@@ -61,20 +61,36 @@ static void help_synopsis(const hb_option *option, int both_forms, size_t size, 
                                  *choice);
 }
 
-static void help_usage(FILE *out, const hb_help *help, const hb_option_section *section)
+static int is_shown(const hb_option *row)
+{
+    return !row->heading && !(row->rules & HB_OPTION_HIDDEN);
+}
+
+/* In the usage positionals stand first, then what is required, then the rest. */
+static int usage_rank(const hb_option *option)
+{
+    return option->rules & HB_OPTION_POSITIONAL ? 0 : option->rules & HB_OPTION_REQUIRED ? 1 : 2;
+}
+
+/* An option and its value stay on one line; returns the column. */
+static int usage_item(FILE *out, int at, const hb_option *option)
 {
     char words[160], item[170];
+    help_synopsis(option, 0, sizeof words, words);
+    const int required = (option->rules & HB_OPTION_REQUIRED) != 0;
+    const int repeats = option->kind == HB_OPTION_TEXTS;
+    snprintf(item, sizeof item, required ? "%s" : repeats ? "[%s ...]" : "[%s]", words);
+    if (at + 1 + (int)strlen(item) > WIDTH) at = fprintf(out, "\n       ") - 1;
+    return at + fprintf(out, " %s", item);
+}
+
+static void help_usage(FILE *out, const hb_help *help, const hb_option_section *section)
+{
     int at = fprintf(out, "usage: heatball %s", help->command);
     hb_option option;
-    for (const hb_option *row = section->options; hb_options_complete(row, &option); row++) {
-        help_synopsis(&option, 0, sizeof words, words);
-        const int required = (option.rules & HB_OPTION_REQUIRED) != 0;
-        const int repeats = option.kind == HB_OPTION_TEXTS;
-        snprintf(item, sizeof item, required ? "%s" : repeats ? "[%s ...]" : "[%s]", words);
-        /* an option and its value stay on one line */
-        if (at + 1 + (int)strlen(item) > WIDTH) at = fprintf(out, "\n       ") - 1;
-        at += fprintf(out, " %s", item);
-    }
+    for (int rank = 0; rank <= 2; rank++)
+        for (const hb_option *row = section->options; hb_options_complete(row, &option); row++)
+            if (is_shown(row) && usage_rank(&option) == rank) at = usage_item(out, at, &option);
     fprintf(out, "\n");
 }
 
@@ -101,17 +117,25 @@ static void help_option(FILE *out, const hb_option *option)
     fprintf(out, "\n");
 }
 
+/* The options under the title of the section, or under the headings of its table. */
+static void help_section(FILE *out, const hb_option_section *section)
+{
+    hb_option option;
+    if (!section->options->heading) fprintf(out, "\n%s:\n", section->title);
+    for (const hb_option *row = section->options; hb_options_complete(row, &option); row++) {
+        if (row->heading) fprintf(out, "\n%s:\n", row->heading);
+        if (is_shown(row)) help_option(out, &option);
+    }
+}
+
 void hb_options_help(FILE *out, const hb_help *help, const hb_option_section *sections)
 {
     help_usage(out, help, &sections[0]);
     fprintf(out, "\n");
     help_fill(out, 0, 0, help->text);
     fprintf(out, "\n");
-    for (const hb_option_section *section = sections; section->options; section++) {
-        fprintf(out, "\n%s:\n", section->title);
-        hb_option option;
-        for (const hb_option *row = section->options; hb_options_complete(row, &option); row++)
-            help_option(out, &option);
-    }
-    fprintf(out, "\nExample:\n  %s\n", help->example);
+    for (const hb_option_section *section = sections; section->options; section++)
+        help_section(out, section);
+    fprintf(out, "\nExample%s:\n", help->examples[1] ? "s" : "");
+    for (const char *const *line = help->examples; *line; line++) fprintf(out, "  %s\n", *line);
 }

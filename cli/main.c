@@ -2,7 +2,8 @@
  * status into an exit code.
  *
  *     0  success; also when the reader of a pipe has closed it, as head does
- *     1  a run that failed: disk full, interrupted, memory, numbers, stdout not writable
+ *     1  a run that failed: disk full, interrupted, memory, numbers, stdout not writable; a
+ *        certificate that has not passed, with --exit-code
  *     2  bad input: options, paths, file formats, an instruction set that the machine lacks
  *
  * Every failure prints exactly one line on stderr, here; only a wrong expression prints its text
@@ -18,11 +19,17 @@
 #include <string.h>
 #include <unistd.h>
 
-static const hb_command *const commands[] = {
-    &hb_command_sample,   &hb_command_constants, &hb_command_budget,    &hb_command_solve,
-    &hb_command_residual, &hb_command_data,      &hb_command_train,     &hb_command_evaluate,
-    &hb_command_certify,  &hb_command_generate,  &hb_command_helmholtz, &hb_command_study,
-    &hb_command_reproduce};
+/* In the order of heatball --help; a group begins where a title stands. */
+static const struct {
+    const char *title; /* NULL: the group goes on */
+    const hb_command *command;
+} commands[] = {{"Solve an SDE", &hb_command_solve}, {NULL, &hb_command_residual},
+                {NULL, &hb_command_budget},          {"Score models", &hb_command_data},
+                {NULL, &hb_command_train},           {NULL, &hb_command_evaluate},
+                {NULL, &hb_command_generate},        {NULL, &hb_command_certify},
+                {NULL, &hb_command_helmholtz},       {"Heat balls", &hb_command_sample},
+                {NULL, &hb_command_constants},       {"The paper", &hb_command_study},
+                {NULL, &hb_command_reproduce}};
 enum { N_COMMANDS = sizeof commands / sizeof *commands, EXIT_RUN = 1, EXIT_INPUT = 2 };
 
 static int exit_code(hb_status status)
@@ -52,12 +59,16 @@ static int print_version(void)
 static int print_overview(void)
 {
     printf("usage: heatball COMMAND [options]\n\n"
-           "Exact heat-ball measures and what follows from them for diffusions.\n\nCommands:\n");
-    for (int i = 0; i < N_COMMANDS; i++)
-        printf("  %-10s  %s\n", commands[i]->name, commands[i]->summary);
-    printf("  %-10s  %s\n", "help", "print the help page of a command");
-    printf("\n'heatball COMMAND --help' lists the options of a command, with an example.\n"
-           "'heatball --version' prints the version.\n");
+           "Exact heat-ball measures and what follows from them for diffusions.\n");
+    for (int i = 0; i < N_COMMANDS; i++) {
+        if (commands[i].title) printf("\n%s:\n", commands[i].title);
+        printf("  %-10s  %s\n", commands[i].command->name, commands[i].command->summary);
+    }
+    printf("\nTry first:\n"
+           "  heatball solve --drift \"x - x^3\" --initial \"point(0)\" --time 1 --at \"-1;0;1\"\n"
+           "  heatball train --data ring --method hb --epochs 20 -o ring.safetensors\n"
+           "\n'heatball COMMAND --help' or 'heatball help COMMAND' lists the options of a\n"
+           "command, with examples. 'heatball --version' prints the version.\n");
     return 0;
 }
 
@@ -70,7 +81,7 @@ static int asks_for(int argc, char **argv, const char *name, const char *letter)
 }
 
 static int run_parsed(const hb_command *command, const hb_common *common, const void *values,
-                      const hb_option_section *sections)
+                      const hb_option_section *sections, const char *note)
 {
     char message[2 * HB_OPTIONS_MESSAGE] = "no memory";
     hb_outputs *outputs = hb_outputs_create();
@@ -81,6 +92,7 @@ static int run_parsed(const hb_command *command, const hb_common *common, const 
         return exit_code(status);
     }
     hb_session *session = hb_session_open(command->name, common, outputs, &status);
+    if (status == HB_OK && note[0]) hb_session_note(session, note);
     if (status == HB_OK && !command->alone)
         status = command->run(session, values);
     else if (status == HB_OK) {
@@ -107,7 +119,7 @@ static int run_command(const hb_command *command, int argc, char **argv)
         {.title = "Common options", .options = hb_session_options, .values = &common},
         {0}};
     const hb_help help = {
-        .command = command->name, .text = command->text, .example = command->example};
+        .command = command->name, .text = command->text, .examples = command->examples};
     char message[HB_OPTIONS_MESSAGE];
     int code = 0;
     if (asks_for(argc, argv, "--help", "-h"))
@@ -115,7 +127,7 @@ static int run_command(const hb_command *command, int argc, char **argv)
     else if (asks_for(argc, argv, "--version", NULL))
         code = print_version();
     else if (hb_options_parse(sections, argc, argv, message) == HB_OK)
-        code = run_parsed(command, &common, values, sections);
+        code = run_parsed(command, &common, values, sections, message);
     else {
         hb_session_complain(command->name, message);
         code = EXIT_INPUT;
@@ -128,7 +140,7 @@ static int run_command(const hb_command *command, int argc, char **argv)
 static const hb_command *find_command(const char *name)
 {
     for (int i = 0; i < N_COMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0) return commands[i];
+        if (strcmp(commands[i].command->name, name) == 0) return commands[i].command;
     return NULL;
 }
 
@@ -136,7 +148,7 @@ static int refuse_command(const char *name)
 {
     const char *names[N_COMMANDS + 1] = {NULL};
     char message[HB_OPTIONS_MESSAGE];
-    for (int i = 0; i < N_COMMANDS; i++) names[i] = commands[i]->name;
+    for (int i = 0; i < N_COMMANDS; i++) names[i] = commands[i].command->name;
     const char *nearest = hb_options_nearest(name, names);
     const char *what = name[0] == '-' ? "option" : "command";
     if (nearest)

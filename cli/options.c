@@ -32,6 +32,7 @@ typedef struct parser {
     int argc, next;
     char *const *argv;
     char *message;
+    char note[HB_OPTIONS_MESSAGE]; /* "--old is now --new; " for each old name on the line */
 } parser;
 
 typedef struct label {
@@ -93,7 +94,7 @@ int hb_options_complete(const hb_option *row, hb_option *out)
                                            [HB_SETTING_KIND_CHOICE] = HB_OPTION_CHOICE};
     const hb_setting *setting = hb_options_setting(row);
     *out = *row;
-    if (!setting) return row->help != NULL;
+    if (!setting) return row->help || row->heading;
     out->kind = kinds[setting->kind];
     if (!row->help) out->help = setting->help;
     if (!row->max) {
@@ -132,19 +133,26 @@ static void list_entries(const hb_option_section *sections, entry *out)
 {
     for (; sections->options; sections++)
         for (const hb_option *row = sections->options; hb_options_complete(row, &out->option);
-             row++, out++) {
+             row++) {
+            if (row->heading) continue;
             out->target = (char *)sections->values + out->option.offset;
-            out->given = 0;
+            out++->given = 0;
         }
     *out = (entry){0};
 }
 
+static int is_word(const char *word, const char *name, size_t length)
+{
+    return word && strlen(word) == length && memcmp(word, name, length) == 0;
+}
+
+/* By its name, or by the one it had. */
 static entry *find_name(parser *p, const char *name, size_t length)
 {
-    for (entry *at = p->entries; at->target; at++) {
-        const char *known = at->option.name;
-        if (known && strlen(known) == length && memcmp(known, name, length) == 0) return at;
-    }
+    for (entry *at = p->entries; at->target; at++)
+        if (is_word(at->option.name, name, length)) return at;
+    for (entry *at = p->entries; at->target; at++)
+        if (is_word(at->option.old, name, length)) return at;
     return NULL;
 }
 
@@ -479,6 +487,14 @@ static hb_status accept_positional(parser *p, const char *argument)
                           argument);
 }
 
+static void note_old_name(parser *p, const entry *found, const char *name, size_t length)
+{
+    const size_t used = strlen(p->note);
+    if (is_word(found->option.name, name, length)) return;
+    snprintf(p->note + used, sizeof p->note - used, "--%s is now %s; ", found->option.old,
+             label_of(&found->option).text);
+}
+
 static hb_status accept_argument(parser *p, const char *argument)
 {
     if (argument[0] != '-' || argument[1] == 0) return accept_positional(p, argument);
@@ -486,6 +502,7 @@ static hb_status accept_argument(parser *p, const char *argument)
     const size_t length = is_long ? 2 + strcspn(argument + 2, "=") : 2;
     entry *found = is_long ? find_name(p, argument + 2, length - 2) : find_letter(p, argument[1]);
     if (!found) return refuse_unknown(p, argument);
+    if (is_long) note_old_name(p, found, argument + 2, length - 2);
     return accept_option(p, found, argument[length] ? argument + length + is_long : NULL);
 }
 
@@ -529,7 +546,10 @@ hb_status hb_options_parse(const hb_option_section *sections, int argc, char *co
     }
     for (const entry *at = p.entries; at->target; at++)
         if (!at->given) set_fallback(at);
-    return check_required(&p);
+    HB_TRY(check_required(&p));
+    if (p.note[0])
+        snprintf(message, HB_OPTIONS_MESSAGE, "%.400sold names go in the next release", p.note);
+    return HB_OK;
 }
 
 void hb_options_release(const hb_option_section *sections)

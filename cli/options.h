@@ -53,7 +53,8 @@ enum hb_option_rule {
     HB_OPTION_FIGURE =
         128, /* the same of a figure; with both, a figure where the name ends in .png */
     HB_OPTION_OPEN =
-        256 /* of a setting: its default is not filled in, so that one sees what was given */
+        256, /* of a setting: its default is not filled in, so that one sees what was given */
+    HB_OPTION_HIDDEN = 512 /* not in --help */
 };
 
 typedef struct hb_option {
@@ -71,7 +72,9 @@ typedef struct hb_option {
     /* An option of a setting of the library: kind, range, default, names and help are those of
      * the row of its field, unless they are given here. */
     const hb_setting *(*setting)(size_t index);
-    size_t field; /* its offset in the library's struct */
+    size_t field;        /* its offset in the library's struct */
+    const char *old;     /* its name in the release before, which is read with a note; NULL: none */
+    const char *heading; /* a row that is no option: in --help those below stand under it */
 } hb_option;
 
 /* A row of a table: kind, name (NULL: only a letter, or positional), placeholder, the member of
@@ -80,6 +83,11 @@ typedef struct hb_option {
     {                                                                                              \
         .kind = HB_OPTION_##of, .name = (word), .placeholder = (value),                            \
         .offset = offsetof(VALUES, member), .help = __VA_ARGS__                                    \
+    }
+
+#define HB_OPTION_HEADING(words)                                                                   \
+    {                                                                                              \
+        .heading = (words)                                                                         \
     }
 
 /* An option of field `member` of prefix_settings, which is `settings` in the struct
@@ -107,7 +115,7 @@ enum { HB_OPTIONS_SECTIONS = 4, HB_OPTIONS_MESSAGE = 512 };
 
 /* The row of an option's setting; NULL: it has none. */
 const hb_setting *hb_options_setting(const hb_option *option);
-/* An option with all that its setting says; 0 at the end of a table. */
+/* An option with all that its setting says, or a heading; 0 at the end of a table. */
 int hb_options_complete(const hb_option *row, hb_option *out);
 /* The values of all options that are settings, into the library's struct, unless they are open
  * and not given. */
@@ -117,7 +125,8 @@ const char *const *hb_options_choices(const hb_option *option);
 /* "one, two or three" */
 void hb_options_join(const char *const *names, size_t size, char *out);
 /* Reads argv[0 .. argc-1] into the structs of the sections (the last one has options NULL).
- * HB_ERROR_ARGUMENT: message holds one line. Release in either case. */
+ * HB_ERROR_ARGUMENT: message holds one line. HB_OK: it is empty, or a note about names of options
+ * that have changed. Release in either case. */
 hb_status hb_options_parse(const hb_option_section *sections, int argc, char *const *argv,
                            char message[HB_OPTIONS_MESSAGE]);
 void hb_options_release(const hb_option_section *sections);
@@ -134,7 +143,8 @@ void hb_options_allowed(const hb_option *option, size_t size, char *out);
 
 /* help.c: the page of a command, made from its tables. */
 typedef struct hb_help {
-    const char *command, *text, *example;
+    const char *command, *text;
+    const char *const *examples; /* lines; the last one is NULL */
 } hb_help;
 void hb_options_help(FILE *out, const hb_help *help, const hb_option_section *sections);
 

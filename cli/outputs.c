@@ -118,8 +118,8 @@ hb_status hb_outputs_declare(hb_outputs *outputs, const hb_option_section *secti
                              char message[HB_OPTIONS_MESSAGE])
 {
     for (; sections->options; sections++)
-        for (const hb_option *option = sections->options; option->help || option->setting;
-             option++) {
+        for (const hb_option *option = sections->options;
+             option->help || option->setting || option->heading; option++) {
             const unsigned role = option->rules & (HB_OPTION_WRITES | HB_OPTION_FIGURE);
             if (!role) continue;
             const char *path =

@@ -46,6 +46,21 @@ static hb_status read_parameters(hb_session *session, const hb_texts *texts, par
     return HB_OK;
 }
 
+/* The library says that an unknown name 'a' may be a parameter; here is how to give one. */
+static hb_status tell_parameter(hb_session *session, hb_status status)
+{
+    static const char hint[] = "give its value as a parameter";
+    hb_context *context = hb_session_context(session);
+    const char *message = hb_context_message(context), *at = strstr(message, hint);
+    const char *end = strstr(message, "' at column"), *name = end;
+    char told[1024];
+    if (status != HB_ERROR_ARGUMENT || !at || !end || end > at) return status;
+    while (name > message && name[-1] != '\'') name--;
+    snprintf(told, sizeof told, "%.*sgive its value with --param %.*s=VALUE%s", (int)(at - message),
+             message, (int)(end - name), name, at + sizeof hint - 1);
+    return hb_context_fail(context, status, told);
+}
+
 static hb_status problem_check(hb_session *session, const hb_problem_values *v)
 {
     const int own = v->drift || v->potential;
@@ -107,7 +122,7 @@ hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *
     HB_TRY(problem_check(session, v));
     parameters given;
     hb_status status = read_parameters(session, &v->params, &given);
-    if (status == HB_OK) status = problem_make(session, v, &given, out);
+    if (status == HB_OK) status = tell_parameter(session, problem_make(session, v, &given, out));
     free(given.names);
     return status;
 }
@@ -136,7 +151,8 @@ hb_status hb_problem_of_start(hb_session *session, const char *drift, const char
         settings.n_parameters = (int)params->n;
         settings.parameter_names = given.names;
         settings.parameter_values = given.values;
-        status = hb_problem_create(hb_session_context(session), &settings, out);
+        status =
+            tell_parameter(session, hb_problem_create(hb_session_context(session), &settings, out));
     }
     free(given.names);
     return status;

@@ -30,9 +30,9 @@ extern const char *const hb_convention_names[];
               "time t at which to solve, or several, as 0.1,0.5,1 or first:last:step, or inf; "    \
               "required unless the problem file has one")
 
-/* The entries for a struct VALUES that has an hb_problem_values `problem`, with one time or with
- * several. */
-#define HB_PROBLEM_OPTIONS(timing)                                                                 \
+/* The entries for a struct VALUES that has an hb_problem_values `problem`, in groups; PLACES takes
+ * one time or several. */
+#define HB_PROBLEM_EQUATION                                                                        \
     HB_OPTION(TEXT, "problem", "FILE.ini", problem.problem,                                        \
               "problem file; instead of --drift, --noise and --initial"),                          \
         HB_OPTION(                                                                                 \
@@ -55,26 +55,30 @@ extern const char *const hb_convention_names[];
         HB_OPTION(TEXTS, "param", "NAME=VALUE", problem.params,                                    \
                   "a named number of the expressions, as a=2; may be given several times"),        \
         HB_OPTION(INTEGER, "dim", "D", problem.dim, "dimension, where the drift does not tell it", \
-                  .min = 1, .max = 1000000),                                                       \
-        timing,                                                                                    \
+                  .min = 1, .max = 1000000)
+#define HB_PROBLEM_PLACES(...)                                                                     \
+    __VA_ARGS__,                                                                                   \
         HB_OPTION(TEXT, "at", "X|FILE", problem.at,                                                \
                   "points: coordinates separated by commas, points by semicolons; a mesh, "        \
                   "first:last:count for each axis; or a .npy or .csv file of rows",                \
-                  .rules = HB_OPTION_REQUIRED),                                                    \
-        HB_OPTION(UNSIGNED, "samples", "N", problem.samples,                                       \
-                  "walks per point, trajectories, or antithetic pairs per point and average; "     \
-                  "without it 100000 walks, 32768 trajectories, 10000 pairs",                      \
-                  .min = 2, .max = 1e15),                                                          \
-        HB_OPTION(INTEGER, "lift", "M", problem.lift,                                              \
-                  "use the heat ball in D+M dimensions; -1 for the method's own choice, which "    \
-                  "is 0 for averages",                                                             \
-                  .min = -1, .max = 1000000, .fallback = "-1"),                                    \
+                  .rules = HB_OPTION_REQUIRED)
+#define HB_PROBLEM_SAMPLES                                                                         \
+    HB_OPTION(UNSIGNED, "samples", "N", problem.samples,                                           \
+              "walks per point, trajectories, or antithetic pairs per point and average; "         \
+              "without it 100000 walks, 32768 trajectories, 10000 pairs",                          \
+              .min = 2, .max = 1e15)
+#define HB_PROBLEM_BALL                                                                            \
+    HB_OPTION(INTEGER, "lift", "M", problem.lift,                                                  \
+              "use the heat ball in D+M dimensions; -1 for the method's own choice, which "        \
+              "is 0 for averages",                                                                 \
+              .min = -1, .max = 1000000, .fallback = "-1"),                                        \
         HB_OPTION(INTEGER, "degree", "K", problem.degree,                                          \
                   "average by cubature of this degree instead of random draws; 0: draws",          \
-                  .max = 1000, .fallback = "0"),                                                   \
-        HB_OPTION_SEED(problem.seed, "1"),                                                         \
-        HB_OPTION(INTEGER, "points", "N", problem.points,                                          \
-                  "cells per axis of the grid, even; default: chosen", .min = 32, .max = 1048576), \
+                  .max = 1000, .fallback = "0")
+#define HB_PROBLEM_SEED HB_OPTION_SEED(problem.seed, "1")
+#define HB_PROBLEM_GRID                                                                            \
+    HB_OPTION(INTEGER, "points", "N", problem.points,                                              \
+              "cells per axis of the grid, even; default: chosen", .min = 32, .max = 1048576),     \
         HB_OPTION(                                                                                 \
             TEXT, "box", "BOX", problem.box,                                                       \
             "box of the grid, as \"-4 4\" or \"-4 4, -2 2\", whose boundaries reflect; default: "  \

@@ -59,7 +59,7 @@ const hb_option hb_session_options[] = {
               "number of threads, 0 for one per core; it does not change the result",
               .max = HB_MAX_THREADS, .fallback = "0"),
     HB_OPTION(CHOICE, "isa", "SET", isa, "instruction set of the vector kernels, for tests",
-              .choices = isa_names, .fallback = "auto"),
+              .choices = isa_names, .rules = HB_OPTION_HIDDEN, .fallback = "auto"),
     HB_OPTION(FLAG, "quiet", NULL, quiet, "no progress, no notes, no summary", .letter = 'q'),
     HB_OPTION(FLAG, "help", NULL, help, "print this page and exit", .letter = 'h'),
     HB_OPTION(FLAG, "version", NULL, version, "print the version and exit"),
@@ -392,6 +392,12 @@ const char *hb_session_message(const hb_session *session, hb_status status)
     if (status == HB_ERROR_INTERRUPTED) return "interrupted";
     const char *message = session ? hb_context_message(session->context) : "";
     return message[0] ? message : hb_status_text(status);
+}
+
+void hb_session_note(hb_session *session, const char *message)
+{
+    hb_session_clear(session);
+    if (!session->quiet) fprintf(stderr, "heatball %s: note: %s\n", session->command, message);
 }
 
 void hb_session_complain(const char *command, const char *message)

@@ -29,7 +29,8 @@ typedef struct hb_session hb_session;
 
 typedef struct hb_command {
     const char *name, *summary; /* one line in heatball --help */
-    const char *text, *example; /* of heatball NAME --help */
+    const char *text;           /* of heatball NAME --help */
+    const char *examples[6]; /* lines to type one after the other, the simplest first; then NULL */
     const hb_option *options;
     size_t size; /* of the struct that options fill */
     hb_status (*run)(hb_session *session, const void *values);
@@ -100,6 +101,8 @@ void hb_session_clear(hb_session *session);
 
 double hb_session_now(void); /* seconds since some moment in the past */
 
+/* Prints "heatball COMMAND: note: message" on stderr, unless the session is quiet. */
+void hb_session_note(hb_session *session, const char *message);
 /* Prints "heatball COMMAND: message" on stderr; control characters become '?', but a line break of
  * the library stays: below a wrong expression stand its text and a caret. */
 void hb_session_complain(const char *command, const char *message);

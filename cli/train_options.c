@@ -19,35 +19,21 @@ static const char *const processes[] = {"ou", "ve", NULL};
 /* The default is not filled in: one must see whether it was given. */
 #define OPEN(option, value, member)                                                                \
     HB_OPTION_SETTING(hb_train, option, value, member, .rules = HB_OPTION_OPEN)
-/* The same with a help text of its own. */
+/* The same of an option that had another name. */
+#define RENAMED(option, before, value, member, rule)                                               \
+    HB_OPTION_SETTING(hb_train, option, value, member, .rules = (rule), .old = (before))
+/* OPEN with a help text of its own. */
 #define TOLD(option, value, member, ...)                                                           \
     HB_OPTION_SETTING(hb_train, option, value, member, .rules = HB_OPTION_OPEN, .help = __VA_ARGS__)
 
 const hb_option hb_train_options[] = {
+    HB_OPTION_HEADING("Data"),
     HB_OPTION(TEXT, "data", "NAME|FILE", data,
               "a set of heatball data list, a .npy or .csv file of rows, or a file or directory of "
               "images in the IDX format",
               .rules = HB_OPTION_REQUIRED),
-    HB_OPTION_SETTING(hb_train, "method", NULL, loss, .rules = HB_OPTION_REQUIRED),
-    SETTING("head", NULL, head),
-    TOLD("process", NULL, process,
-         "the process that makes noise of the data: Ornstein-Uhlenbeck or variance-exploding; ou "
-         "when neither this nor --drift is given",
-         .choices = processes),
-    HB_OPTION(TEXT, "drift", "EXPR", drift,
-              "instead of --process: F(x) of dx = F dtau + sqrt(2) dW, components separated by "
-              "commas, in x1 .. xd, pi and parameters"),
-    HB_OPTION(TEXT, "noise", "EXPR", noise,
-              "with --drift: G(x) of dx = F dtau + G dW instead of sqrt(2): one formula for all "
-              "axes, one for each by commas, or the rows of a matrix by semicolons; what a change "
-              "of coordinates makes one number, as 0.2*x[i]"),
-    HB_OPTION(CHOICE, "convention", NULL, convention,
-              "how noise that depends on x is meant; ito when it is not given",
-              .choices = hb_convention_names),
-    HB_OPTION(TEXTS, "param", "NAME=VALUE", params,
-              "a named number of --drift and --noise, as a=2; may be given several times"),
-    HB_OPTION(UNSIGNED, "rows", "N", rows, "draws of a named set to train on; default: 2000",
-              .min = 2, .max = 1e9),
+    HB_OPTION(UNSIGNED, NULL, "N", rows, "draws of a named set to train on; default: 2000",
+              .letter = 'n', .old = "rows", .min = 2, .max = 1e9),
     HB_OPTION(REAL, "held-out", "SHARE", held_out,
               "fraction of the rows of a file that is kept for heatball evaluate; default: 0.1",
               .rules = HB_OPTION_BELOW, .max = 1),
@@ -71,35 +57,58 @@ const hb_option hb_train_options[] = {
               "images: spread each of the 256 grey values over its own interval at random"),
     HB_OPTION(UNSIGNED, "limit", "N", images.limit,
               "images: only the first N of them; default: all", .min = 2, .max = 1e9),
-    TOLD("epochs", "E", epochs, "times that every row is seen; default, without --steps: 600"),
-    TOLD("steps", "K", steps, "steps of the optimiser, instead of --epochs", .min = 1, .max = 1e15),
-    SETTING("max-time", "SECONDS", max_time),
-    SETTING("batch", "N", batch),
-    SETTING("width", "N", width),
-    SETTING("depth", "N", depth),
-    SETTING("residual", NULL, residual),
-    SETTING("half", NULL, half),
-    SETTING("lr", "RATE", rate),
-    SETTING("ema", "DECAY", ema),
-    SETTING("clip", "NORM", clip),
+    HB_OPTION_HEADING("Process"),
+    TOLD("process", NULL, process,
+         "the process that makes noise of the data: Ornstein-Uhlenbeck or variance-exploding; ou "
+         "when neither this nor --drift is given",
+         .choices = processes),
+    HB_OPTION(TEXT, "drift", "EXPR", drift,
+              "instead of --process: F(x) of dx = F dtau + sqrt(2) dW, components separated by "
+              "commas, in x1 .. xd, pi and parameters"),
+    HB_OPTION(TEXT, "noise", "EXPR", noise,
+              "with --drift: G(x) of dx = F dtau + G dW instead of sqrt(2): one formula for all "
+              "axes, one for each by commas, or the rows of a matrix by semicolons; what a change "
+              "of coordinates makes one number, as 0.2*x[i]"),
+    HB_OPTION(CHOICE, "convention", NULL, convention,
+              "how noise that depends on x is meant; ito when it is not given",
+              .choices = hb_convention_names),
+    HB_OPTION(TEXTS, "param", "NAME=VALUE", params,
+              "a named number of --drift and --noise, as a=2; may be given several times"),
     SETTING("tau-min", "T", tau_min),
     SETTING("tau-max", "T", tau_max),
     SETTING("tau-focus", "F", tau_focus),
-    SETTING("seed", "S", seed),
+    HB_OPTION_HEADING("Network"),
+    SETTING("head", NULL, head),
+    SETTING("width", "N", width),
+    SETTING("depth", "N", depth),
+    SETTING("residual", NULL, residual),
+    HB_OPTION_HEADING("Loss"),
+    HB_OPTION_SETTING(hb_train, "method", NULL, loss, .rules = HB_OPTION_REQUIRED),
+    RENAMED("weight", "hb-weight", "W", weight, HB_OPTION_OPEN),
     OPEN("radius-share", "F", ball_share),
     OPEN("sigma-max", "S", sigma_max),
-    OPEN("hb-weight", "W", weight),
     OPEN("anchors", "N", anchors),
     OPEN("nodes", "N", nodes),
     OPEN("anchor-tau-min", "T", anchor_tau_min),
     OPEN("constraint-every", "K", constraint_every),
     SETTING("target-rows", "N", target_rows),
+    HB_OPTION_HEADING("Run"),
+    TOLD("epochs", "E", epochs, "times that every row is seen; default, without --steps: 600"),
+    TOLD("steps", "K", steps, "steps of the optimiser, instead of --epochs", .min = 1, .max = 1e15),
+    SETTING("max-time", "SECONDS", max_time),
+    SETTING("batch", "N", batch),
+    RENAMED("rate", "lr", "RATE", rate, 0),
+    SETTING("ema", "DECAY", ema),
+    SETTING("clip", "NORM", clip),
+    SETTING("seed", "S", seed),
     TOLD("checkpoint-every", "E", checkpoint_every,
          "keep a checkpoint, -o with .ckpt at its end, and renew it after so many epochs", .min = 1,
          .max = 1e9),
     SETTING("resume", NULL, resume),
+    HB_OPTION_HEADING("Output"),
     HB_OPTION(TEXT, NULL, "MODEL", path, "the file for the model, a name that ends in .safetensors",
               .letter = 'o', .rules = HB_OPTION_REQUIRED | HB_OPTION_WRITES),
+    SETTING("half", NULL, half),
     HB_OPTION(TEXT, "log", "FILE.csv", log, "write the losses during the training into this file",
               .rules = HB_OPTION_WRITES),
     HB_OPTION(TEXT, "plot", "FILE", plot,
@@ -130,7 +139,7 @@ static hb_status check_method(hb_session *session, const hb_train_values *v)
         const char *option, *methods;
     } rules[] = {{!isnan(s->ball_share), loss == HB_LOSS_HB, "--radius-share", "hb"},
                  {!isnan(s->sigma_max), loss == HB_LOSS_HB_PAPER, "--sigma-max", "hb-paper"},
-                 {!isnan(s->weight), constraint, "--hb-weight", constrained},
+                 {!isnan(s->weight), constraint, "--weight", constrained},
                  {s->anchors > 0, constraint, "--anchors", constrained},
                  {s->nodes > 0, constraint, "--nodes", constrained},
                  {s->anchor_tau_min > 0, constraint, "--anchor-tau-min", constrained},

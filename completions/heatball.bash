@@ -1,6 +1,6 @@
 # bash completion for heatball(1): commands, options, choices, file names.
 
-_heatball_common='--threads --isa -q --quiet -h --help --version'
+_heatball_common='--threads -q --quiet -h --help --version'
 
 _heatball_problem='--problem --drift --potential --noise --convention --initial --param --dim --time --at --samples --lift
     --degree --seed --points --box'
@@ -21,19 +21,19 @@ _heatball_options()
             --labels --plot"
         ;;
     train)
-        echo "--data --method --head --process --drift --noise --convention --param --rows --held-out --standardise --labels
+        echo "--data --method --head --process --drift --noise --convention --param -n --held-out --standardise --labels
             --part --resize --resample --binarize --dequantise --limit
-            --epochs --steps --max-time --batch --width --depth --residual --half --lr --ema --clip --tau-min
-            --tau-max --tau-focus --seed --radius-share --sigma-max --hb-weight --anchors --nodes
+            --epochs --steps --max-time --batch --width --depth --residual --half --rate --ema --clip --tau-min
+            --tau-max --tau-focus --seed --radius-share --sigma-max --weight --anchors --nodes
             --anchor-tau-min --constraint-every --target-rows
             --checkpoint-every --resume -o --log --plot --json"
         ;;
     evaluate)
-        echo "--data --tau -n --samples --radius --radius-share --held-out --seed --json --plot"
+        echo "--data --tau -n --samples --radii --radius-share --held-out --seed --json --plot"
         ;;
     certify)
         echo "--score --python --data --held-out --training --process --drift --param --initial --tau --tau-min --tau-max
-            --tolerance --level --rows --pairs --radius-share --samples --label --max-time --seed --json -o"
+            --tolerance --level --rows --pairs --radius-share --samples --label --max-time --seed --json --exit-code -o"
         ;;
     generate)
         echo "-n --solver --n-steps --n-correct --snr --det-tau --denoise --clip --tau-min --tolerance --label
@@ -102,7 +102,11 @@ _heatball()
     --range) COMPREPLY=($(compgen -W 'unit symmetric' -- "$word")) ;;
     --head) COMPREPLY=($(compgen -W 'score energy helmholtz' -- "$word")) ;;
     --standardise) COMPREPLY=($(compgen -W 'no common axis' -- "$word")) ;;
-    --process) COMPREPLY=($(compgen -W 'ou ve' -- "$word")) ;;
+    --process)
+        local processes='ou ve'
+        [[ $command == certify ]] && processes='ou ve drift'
+        COMPREPLY=($(compgen -W "$processes" -- "$word"))
+        ;;
     --solver) COMPREPLY=($(compgen -W 'sde ode heun' -- "$word")) ;;
     --clip) COMPREPLY=($(compgen -W 'yes no' -- "$word")) ;;
     --denoise) COMPREPLY=($(compgen -W 'none mean flow' -- "$word")) ;;
@@ -124,8 +128,8 @@ _heatball()
     --dim | --lift | --radius | -n | --seed | --first | --threads | --seeds) ;;
     --drift-sup | --div-sup | --theta | --u0-min | --u0-max | --u0-grad) ;;
     --drift | --potential | --noise | --initial | --param | --time | --samples | --degree | --points | --box) ;;
-    --rows | --held-out | --epochs | --steps | --batch | --width | --depth | --lr | --ema | --clip) ;;
-    --tau-max | --radius-share | --sigma-max | --hb-weight | --anchors | --nodes | --target-rows) ;;
+    --rows | --held-out | --epochs | --steps | --batch | --width | --depth | --rate | --ema | --clip) ;;
+    --tau-max | --radius-share | --sigma-max | --weight | --anchors | --nodes | --target-rows) ;;
     --checkpoint-every) ;;
     --n-steps | --n-correct | --snr | --det-tau | --tau-min | --tolerance | --label | --grey) ;;
     --limit | --columns) ;;

@@ -21,6 +21,9 @@ enum {
     BEFORE = 40              /* of them before the place */
 };
 
+/* Programs replace these words by the way to do it there (cli/problem_options.c). */
+#define HB_PARAMETER_HINT "give its value as a parameter"
+
 static int is_continuation(char c)
 {
     return ((unsigned char)c & 0xC0) == 0x80;
@@ -196,6 +199,28 @@ static hb_status unknown_variable(const hb_parser *parser, size_t place, size_t 
                                      : "x, y, z (or x1, x2, x3)");
 }
 
+/* Whether a parameter could stand here: not where a function is called, nor inside x[ ]. */
+static int may_be_parameter(const hb_parser *parser, size_t place, size_t length)
+{
+    const char *after = parser->text + place + length;
+    while (isspace((unsigned char)*after)) after++;
+    if (*after == '(') return 0;
+    for (size_t at = place; at > 0 && parser->text[at - 1] != ']'; at--)
+        if (parser->text[at - 1] == '[') return 0;
+    return 1;
+}
+
+/* A letter of an index where there is none. */
+static hb_status unknown_index(const hb_parser *parser, size_t place)
+{
+    const char letter = parser->text[place];
+    return hb_parser_fail(
+        parser, place,
+        "'%c' " HB_PLACE " has no value here; it is known %sinside sum(%c, a, b, ...)%s", letter,
+        letter == 'i' ? "in a component that is repeated for all i, and " : "", letter,
+        may_be_parameter(parser, place, 1) ? "; or " HB_PARAMETER_HINT : "");
+}
+
 hb_status hb_parser_unknown(const hb_parser *parser, size_t place, size_t length)
 {
     const char *name = parser->text + place, *hint = foreign_name(name, length);
@@ -211,21 +236,17 @@ hb_status hb_parser_unknown(const hb_parser *parser, size_t place, size_t length
         return hb_parser_fail(parser, place,
                               "unknown name '%.*s' " HB_PLACE "; write %c%.*s, without _", shown,
                               name, *name, shown - 2, name + 2);
-    if (length == 1 && strchr("ijklm", *name))
-        return hb_parser_fail(
-            parser, place,
-            "'%.*s' " HB_PLACE " has no value here; it is known %sinside sum(%.*s, a, b, ...)",
-            shown, name, *name == 'i' ? "in a component that is repeated for all i, and " : "",
-            shown, name);
+    if (length == 1 && strchr("ijklm", *name)) return unknown_index(parser, place);
     if (hint)
         return hb_parser_fail(parser, place, "unknown name '%.*s' " HB_PLACE "; %s", shown, name,
                               hint);
+    const int parameter = may_be_parameter(parser, place, length);
     const char *nearest = nearest_name(parser->graph, name, length);
     if (nearest)
         return hb_parser_fail(parser, place,
-                              "unknown name '%.*s' " HB_PLACE "; did you mean '%.30s'?", shown,
-                              name, nearest);
-    return hb_parser_fail(
-        parser, place, "unknown name '%.*s' " HB_PLACE "; it is no variable, function or parameter",
-        shown, name);
+                              "unknown name '%.*s' " HB_PLACE "; did you mean '%.30s'?%s", shown,
+                              name, nearest, parameter ? " Or " HB_PARAMETER_HINT : "");
+    return hb_parser_fail(parser, place, "unknown name '%.*s' " HB_PLACE "; %s", shown, name,
+                          parameter ? HB_PARAMETER_HINT
+                                    : "it is no variable, function or parameter");
 }

@@ -15,6 +15,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -22,7 +23,7 @@ import pytest
 from command_line import COMMAND, ROOT, complaint, run, succeed
 
 COMMANDS = ["sample", "constants", "budget", "solve", "residual", "data", "train", "evaluate",
-            "generate", "helmholtz", "study", "reproduce"]
+            "generate", "certify", "helmholtz", "study", "reproduce"]
 SAMPLE = ["sample", "--measure", "kappa", "--dim", "3", "-n", "11"]
 
 
@@ -527,35 +528,71 @@ def options_of(command):
     return found
 
 
-def example_of(command):
-    return help_of(command).split("Example:\n  ")[1].strip()
+def groups_of(command):
+    """Heading to the options under it."""
+    found = {}
+    for title, text in re.findall(r"^(?!Example)([A-Z][\w ]*):\n(  .*?)\n\n", help_of(command), re.M | re.S):
+        found[title] = [words.split()[-1] for words in re.findall(r"^  ((?:-\w, )?-[\w-]+|MODEL)", text, re.M)]
+    return found
+
+
+@pytest.mark.parametrize("command, groups", [
+    ("solve", {"Problem": "--drift", "Points and times": "--at", "Method": "--method",
+               "Accuracy and time": "--stderr", "Output": "-o", "Running": "--state"}),
+    ("train", {"Data": "--data", "Process": "--process", "Network": "--width", "Loss": "--method",
+               "Run": "--epochs", "Output": "-o"}),
+    ("evaluate", {"Model and data": "MODEL", "Measurements": "--tau", "Output": "--plot"}),
+    ("generate", {"Model and samples": "-n", "Solver": "--solver", "Output": "-o"}),
+    ("certify", {"Score": "--score", "Data": "--data", "Process": "--drift", "Tests": "--level",
+                 "Running": "--max-time", "Output": "-o"}),
+    ("constants", {"Options": "--dim"}),
+])
+def test_help_shows_long_lists_of_options_in_groups(command, groups):
+    found = groups_of(command)
+    assert list(found) == [*groups, "Common options"]
+    for title, option in groups.items():
+        assert option in found[title]
+    assert sum(map(len, found.values())) <= len(options_of(command)) + 1  # MODEL
+
+
+def examples_of(command):
+    """The lines below Example or Examples, to be typed one after the other."""
+    return [line.strip() for line in re.split(r"\nExamples?:\n", help_of(command))[1].splitlines()]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help(command):
     page = help_of(command)
     assert page.startswith(f"usage: heatball {command} ")
-    assert max(len(line) for line in page.split("Example:")[0].splitlines()) <= 80
+    assert max(len(line) for line in page.split("\nExample")[0].splitlines()) <= 80
     assert page == succeed("help", command) == succeed(command, "-h") == succeed(command, "--dim",
                                                                                  "x", "--help")
-    assert {"--help", "--version", "--threads", "--isa", "--quiet"} <= set(options_of(command))
+    assert {"--help", "--version", "--threads", "--quiet"} <= set(options_of(command))
+    assert "--isa" not in page  # for tests; in heatball(1)
     assert re.search(rf"^  {command} +\S", succeed("--help"), re.M)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_example_of_the_help_works(tmp_path, command):
-    words = shlex.split(example_of(command))
-    assert words[:2] == ["heatball", command]
-    if words[2].endswith(".safetensors"):  # a model to read
+def test_examples_of_the_help_work(tmp_path, command):
+    lines = examples_of(command)
+    own = [line for line in lines if line.startswith(f"heatball {command} ")]
+    assert len(own) == (3 if command in ("solve", "train", "evaluate", "generate", "certify", "sample") else 1)
+    assert own == lines or command in ("train", "evaluate", "generate", "certify")
+    if command == "helmholtz":  # a model to read
         succeed("train", "--data", "ring", "--method", "dsm", "--width", "16", "--depth", "2", "--steps",
-                "20", "-o", words[2], cwd=tmp_path)
-    if command == "reproduce":  # the studies have tests of their own
-        words += ["--only", "sampler"]
-    done = run(*words[1:], cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout != ""
-    if "-o" in words:
-        assert (tmp_path / words[words.index("-o") + 1]).exists()
+                "20", "-o", shlex.split(lines[0])[2], cwd=tmp_path)
+    # certify --score needs an interpreter with NumPy
+    environment = os.environ | {"PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for line in lines:
+        if command == "reproduce":  # the studies have tests of their own
+            line += " --only sampler"
+        done = subprocess.run(["bash", "-c", line.replace("heatball ", f"{shlex.quote(str(COMMAND))} ", 1)],
+                              cwd=tmp_path, capture_output=True, text=True, timeout=300, env=environment)
+        assert done.returncode == 0, done.stderr
+        words = shlex.split(line)
+        assert done.stdout != "" or words[0] == "echo"
+        for option in {"-o", "--plot", "--log"} & set(words):
+            assert (tmp_path / words[words.index(option) + 1]).exists()
     if command == "reproduce":
         assert done.stdout.splitlines()[-1] == "demo/index.html"
         assert (tmp_path / "demo" / "index.html").exists()
@@ -566,6 +603,30 @@ def test_the_example_of_the_help_works(tmp_path, command):
 def test_quiet_study_prints_nothing(tmp_path):
     assert succeed("study", "sampler", "--quick", "-q", cwd=tmp_path) == ""
     assert (tmp_path / "heatball-sampler").is_dir()
+
+
+def test_overview_lists_the_commands_in_groups():
+    page = succeed("--help")
+    assert page == succeed("help") == succeed("-h")
+    assert max(map(len, page.splitlines())) <= 80
+    groups = {title: re.findall(r"^  (\w+)  +\S", text, re.M)
+              for title, text in re.findall(r"^(.*):\n((?:  .*\n)+)", page, re.M)}
+    assert groups.pop("Try first") == []
+    assert groups == {"Solve an SDE": ["solve", "residual", "budget"],
+                      "Score models": ["data", "train", "evaluate", "generate", "certify", "helmholtz"],
+                      "Heat balls": ["sample", "constants"], "The paper": ["study", "reproduce"]}
+    man = (ROOT / "docs" / "man" / "heatball.1").read_text()
+    for title, names in groups.items():
+        assert re.findall(r"^\.It Cm (\w+)", man.split(f".Ss {title}\n")[1].split(".El")[0], re.M) == names
+
+
+def test_first_commands_of_the_overview_run(tmp_path):
+    lines = succeed("--help").split("Try first:\n")[1].split("\n\n")[0].splitlines()
+    assert len(lines) == 2
+    man = man_page("heatball.1").replace("\\(ha", "^")
+    for line in lines:
+        assert line.strip() in man
+        assert succeed(*shlex.split(line)[1:], cwd=tmp_path) != ""
 
 
 def test_version():
@@ -590,8 +651,10 @@ def test_pages_name_every_option(command):
     for option in known - common:
         assert re.search(rf"{option}\b", man), f"man page lacks {option}"
         assert re.search(rf"`{option}\b", page), f"docs/commands/{command}.md lacks {option}"
-    assert set(re.findall(r"--[a-z][a-z0-9-]*", man + page)) <= known
-    assert example_of(command) in page
+    own = re.sub(rf"^.*heatball (?!{command})[a-z]+ --.*$", "", man + page, flags=re.M)
+    assert set(re.findall(r"--[a-z][a-z0-9-]*", own)) <= known | common
+    for line in examples_of(command):
+        assert line in page, line
     overview = man_page("heatball.1")
     for option in common:
         assert option in overview

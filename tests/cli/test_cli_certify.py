@@ -266,6 +266,22 @@ def test_refusals(place, arguments, words):
     assert done.returncode == 2 and words in done.stderr, done
 
 
+def test_exit_code(place):
+    """1 when a line fails or the time was over, with the page and the table as without the option."""
+    passes = certify("--score", "net.py:exact", "--data", "rows.npy", *SMALL, "--exit-code")
+    assert passes.returncode == 0 and "passed: none of" in passes.stdout, passes
+    fails = certify("--score", "net.py:large", "--data", "rows.npy", *SMALL, "--exit-code", "-o", "page")
+    assert fails.returncode == 1 and (place / "page" / "certificate.html").exists()
+    summary = next(line for line in fails.stdout.splitlines() if line.startswith("not passed: "))
+    assert fails.stderr.endswith(f"heatball certify: {summary}\n"), fails
+    tolerated = certify("--score", "net.py:large", "--data", "rows.npy", *SMALL, "--exit-code", "--tolerance", "1",
+                        "--json")
+    assert tolerated.returncode == 0 and json.loads(tolerated.stdout)["passed"] is True, tolerated
+    small = [one if one != "0.5" else "0.3,0.7" for one in SMALL]
+    cut = certify("--score", "net.py:sleeps_late", "--data", "rows.npy", *small, "--max-time", "3", "--exit-code")
+    assert cut.returncode == 1 and "heatball certify: not finished: none of" in cut.stderr, cut
+
+
 def test_max_time(place):
     """A script that sleeps from some tau on, or from its first call: within a second of the limit."""
     small = [one if one != "0.5" else "0.3,0.7" for one in SMALL]

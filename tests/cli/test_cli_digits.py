@@ -77,7 +77,7 @@ def test_the_model_keeps_the_shape_and_the_classes(model):
 
 
 def test_rows_that_are_no_images_have_no_shape(tmp_path):
-    run("train", "--data", "ring", "--rows", "50", *NET, "-q", "-o", tmp_path / "m.safetensors")
+    run("train", "--data", "ring", "-n", "50", *NET, "-q", "-o", tmp_path / "m.safetensors")
     assert "image_height" not in metadata(tmp_path / "m.safetensors")
 
 
@@ -144,7 +144,7 @@ def test_the_last_step_of_images_is_the_mean(model, tmp_path):
         made[name] = path.read_bytes()
     assert made["default"] == made["mean"] != made["flow"]
     ring = tmp_path / "ring.safetensors"
-    run("train", "--data", "ring", "--rows", "50", *NET, "-q", "-o", ring)
+    run("train", "--data", "ring", "-n", "50", *NET, "-q", "-o", ring)
     said = json.loads(run("generate", ring, "-n", 9, "--n-steps", 10, "--json", "-q", "-o",
                           tmp_path / "ring.npy"))
     assert said["denoise"] == "flow"
@@ -170,7 +170,7 @@ def test_a_picture_with_real_rows(images, model, tmp_path):
 @pytest.mark.parametrize("options, says", [
     (["--data", "ring", "--resize", "16"], "--resize is for images; --data is ring"),
     (["--data", "ring", "--dequantise"], "--dequantise is for images; --data is ring"),
-    (["--data", "IMAGES", "--rows", "9"], "--rows is not for images"),
+    (["--data", "IMAGES", "-n", "9"], "-n is not for images"),
     (["--data", "IMAGES", "--held-out", "0.2"], "--held-out is not for images"),
     (["--data", "IMAGES", "--dequantise", "--binarize", "threshold"],
      "--dequantise and --binarize are both given"),

@@ -35,7 +35,7 @@ def models(tmp_path_factory):
     kinds = {"energy": [SET, "hb", "--steps", 200], "score": [SET, "dsm", "--head", "score",
                                                               "--steps", 200],
              "scaled": [SET, "dsm", "--process", "ve", "--standardise", "axis", "--steps", 100],
-             "rows": [folder / "rows.npy", "dsm", "--steps", 30, "--lr", 1e-4]}
+             "rows": [folder / "rows.npy", "dsm", "--steps", 30, "--rate", 1e-4]}
     paths = {}
     for name, (data, method, *options) in kinds.items():
         paths[name] = folder / f"{name}.safetensors"
@@ -166,7 +166,9 @@ def test_curl(models, judged):
 def test_residual_is_that_of_the_equation(models):
     """In small balls: d_tau v - Lap v - |grad v|^2 - div(x) - x.grad v, by differences, under OU."""
     tau, h = 0.385, 0.03
-    given = evaluate(models["energy"], "--tau", tau, "--radius", "0.15,0.6,30", "--samples", 0)
+    given = evaluate(models["energy"], "--tau", tau, "--radii", "0.15,0.6,30", "--samples", 0)
+    before = run("evaluate", models["energy"], "--data", "ring", "--tau", tau, "--radius", "0.15", "--samples", 0)
+    assert before.returncode == 0 and "note: --radius is now --radii;" in before.stderr
     assert [r["radius"] for r in given["residuals"]] == [0.15, 0.6, 30]
     assert given["residuals"][2]["residual"] is None  # it would reach back beyond tau = 0
     model, x = heatball.load(models["energy"]), Mixture(tau).draw(1000, seed=8)

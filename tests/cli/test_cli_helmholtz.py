@@ -94,7 +94,7 @@ def models(tmp_path_factory):
     rows = np.random.Generator(np.random.Philox(5)).multivariate_normal([30, -8], COVARIANCE, 500)
     np.save(directory / "rows.npy", rows)
     np.save(directory / "line.npy", rows[:, :1])
-    small = ["--width", 8, "--depth", 1, "--steps", 1, "--lr", 1e-12, "--method", "dsm", "--held-out", 0]
+    small = ["--width", 8, "--depth", 1, "--steps", 1, "--rate", 1e-12, "--method", "dsm", "--held-out", 0]
     for name, options in {
             "gauss": ["--data", directory / "rows.npy", *small],
             "ve": ["--data", directory / "rows.npy", "--process", "ve", *small],

@@ -110,6 +110,25 @@ def test_ornstein_uhlenbeck_in_one_dimension(method):
     assert np.all(columns["log_density_se"] < 1e-5)
 
 
+@pytest.mark.parametrize("arguments, expected, marked", [
+    (["solve", "--drift", "a*x"], "unknown name 'a' at column 1; give its value with --param a=VALUE", "  a*x\n  ^"),
+    (["solve", "--drift", "-k*x"], "; or give its value with --param k=VALUE", "  -k*x\n   ^"),
+    (["solve", "--drift", "rate*x", "--param", "rat=1"],
+     "did you mean 'rat'? Or give its value with --param rate=VALUE", "^"),
+    (["solve", "--potential", "b*x^2", "--dim", "1"], "with --param b=VALUE", "^"),
+    (["solve", "--drift", "f(x)"], "unknown name 'f' at column 1; it is no variable, function or parameter", "^"),
+    (["residual", "--drift", "-x", "--noise", "s", "--radii", "0.1"], "with --param s=VALUE", "^"),
+    (["train", "--drift", "a*x, -y", "--data", "ring", "--method", "dsm", "-o", "m.safetensors"],
+     "with --param a=VALUE", "^"),
+])
+def test_an_unknown_name_tells_how_to_give_its_value(tmp_path, arguments, expected, marked):
+    if arguments[0] != "train":
+        arguments = [*arguments, "--initial", "point(1)", "--time", "1", "--at", "0"]
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2 and expected in done.stderr.splitlines()[0], done.stderr
+    assert marked in done.stderr
+
+
 def test_far_tail():
     """Log-density near -40 and far below the range of double, where the density itself is 0."""
     _, columns = solve(*OU, "--time", 0.8, "--at", "6;30")

@@ -27,7 +27,7 @@ from command_line import COMMAND, complaint, metadata, without_progress
 SMALL = ["--width", "16", "--depth", "2", "--batch", "200", "--anchors", "16"]
 PLAIN = SMALL[:-2]
 # 1200 steps: long enough to be stopped in the middle, however fast the machine is
-LONG = ["--data", "ring", "--method", "hb", "--rows", "500", "--epochs", "600", "--width", "48",
+LONG = ["--data", "ring", "--method", "hb", "-n", "500", "--epochs", "600", "--width", "48",
         "--depth", "2"]
 
 
@@ -91,7 +91,7 @@ def test_a_killed_run_resumed_gives_the_same_bytes(tmp_path, whole):
     process.kill()
     assert process.wait() == -signal.SIGKILL
     assert checkpoint.exists() and not path.exists()
-    other = complaint(run(*LONG, "-o", path, "--resume", "--lr", 0.001), 2)
+    other = complaint(run(*LONG, "-o", path, "--resume", "--rate", 0.001), 2)
     assert "m.ckpt is of another run: it has rate=0.002" in other
     succeed(*LONG, "-o", path, "--checkpoint-every", 3, "--resume", "-q")
     assert path.read_bytes() == whole
@@ -225,9 +225,9 @@ def test_the_residual_of_every_fourth_step_is_logged(tmp_path):
 
 
 def test_epochs_make_steps(tmp_path):
-    shown = train(tmp_path / "m.safetensors", "--rows", 450, steps=1)
+    shown = train(tmp_path / "m.safetensors", "-n", 450, steps=1)
     assert shown["steps"] == 1 and shown["rows"] == 450
-    shown = json.loads(succeed("--data", "ring", "--method", "dsm", "--rows", 450, "--epochs", 4,
+    shown = json.loads(succeed("--data", "ring", "--method", "dsm", "-n", 450, "--epochs", 4,
                                *PLAIN, "--json", "-o", tmp_path / "m.safetensors"))
     assert shown["steps"] == 4 * 3  # ceil(450/200)
 
@@ -329,11 +329,28 @@ def test_a_drift_of_the_user(tmp_path):
     assert done.returncode == 2 and "^" in done.stderr  # the place is marked
 
 
+def test_old_names_of_options_work_with_a_note(tmp_path):
+    """For one release: --lr, --hb-weight and --rows of train."""
+    tiny = ["--data", "ring", "--method", "hb", "--steps", 2, "--width", 8, "--depth", 1]
+    new, old = tmp_path / "new.safetensors", tmp_path / "old.safetensors"
+    done = run(*tiny, "-n", 300, "--rate", 0.01, "--weight", 0.5, "-o", new)
+    assert done.returncode == 0 and "is now" not in done.stderr, done.stderr
+    done = run(*tiny, "--rows=300", "--lr", 0.01, "--hb-weight", 0.5, "-o", old)
+    assert done.returncode == 0 and done.stderr == (
+        "heatball train: note: --rows is now -n; --lr is now --rate; --hb-weight is now --weight; "
+        "old names go in the next release\n")
+    assert new.read_bytes() == old.read_bytes()
+    assert run(*tiny, "--lr", 0.01, "-q", "-o", old).stderr == ""
+    twice = complaint(run(*tiny, "--lr", 0.01, "--rate", 0.01, "-o", old), 2)
+    assert "--rate is given twice" in twice
+    assert "--lr" not in succeed("--help") and "unknown option --lrr" in complaint(run(*tiny, "--lrr", 1), 2)
+
+
 def test_defaults_are_those_of_the_library():
     settings = _native.TrainSettings()
     _native.library.hb_train_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
     page = " ".join(succeed("--help").split())
-    for option, field in [("batch", "batch"), ("width", "width"), ("depth", "depth"), ("lr", "rate"),
+    for option, field in [("batch", "batch"), ("width", "width"), ("depth", "depth"), ("rate", "rate"),
                           ("ema", "ema"), ("clip", "clip"), ("tau-min", "tau_min"),
                           ("tau-max", "tau_max"), ("seed", "seed"), ("max-time", "max_time"),
                           ("target-rows", "target_rows")]:
@@ -367,7 +384,7 @@ WRONG = [  # options after --data ring --method hb (a later one of these replace
      "the helmholtz head needs data in 2 dimensions; these have 5"),
     ({"--data": "five.npy", "--held-out": "0.9999"}, "leaves 1 of 9 rows to train on"),
     ({"--data": "five.npy", "--held-out": "1"}, "--held-out is 1; it must be"),
-    ({"--data": "five.npy", "--rows": "100"}, "--rows is for a named set; --data is five.npy"),
+    ({"--data": "five.npy", "-n": "100"}, "-n is for a named set; --data is five.npy"),
     ({"--data": "five.npy", "--labels": "three.npy"},
      "three.npy has 3 rows and 1 columns; it must have one number for each of the 9 rows"),
     ({"--data": "five.npy", "--labels": "half.npy"}, "row 3 of half.npy is 0.5; a class must be"),
@@ -381,14 +398,14 @@ WRONG = [  # options after --data ring --method hb (a later one of these replace
     ({"--epochs": "5", "--steps": "7"}, "--epochs and --steps are both given"),
     ({"--sigma-max": "0.01"}, "--sigma-max is for --method hb-paper; --method is hb"),
     ({"--radius-share": "0.3", "--method": "fp"}, "--radius-share is for --method hb"),
-    ({"--hb-weight": "2", "--method": "dsm"}, "--hb-weight is for --method fp, hb or hb-paper"),
+    ({"--weight": "2", "--method": "dsm"}, "--weight is for --method fp, hb or hb-paper"),
     ({"--anchors": "2", "--method": "dsm"}, "--anchors is for --method fp, hb or hb-paper"),
     ({"--nodes": "2"}, "--nodes has no effect on --method hb in up to 64 dimensions; the data have 2"),
     ({"--nodes": "2", "--method": "fp"}, "--nodes has no effect on --method fp in up to 3 dimensions; the data have 2"),
     ({"--tau-min": "2", "--tau-max": "1"}, "tau_min is 2 and tau_max is 1"),
     ({"--ema": "1"}, "--ema is 1; it must be"),
     ({"--batch": "0"}, "--batch is 0; it must be an integer from 1"),
-    ({"--rows": "1"}, "--rows is 1; it must be an integer from 2"),
+    ({"-n": "1"}, "-n is 1; it must be an integer from 2"),
     ({"-o": "m.npy"}, "-o is m.npy; the name must end in .safetensors"),
     ({"-o": "nowhere/m.safetensors"}, "cannot create nowhere/m.safetensors"),
     ({"--log": "nowhere/l.csv"}, "cannot create nowhere/l.csv"),

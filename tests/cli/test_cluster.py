@@ -26,7 +26,7 @@ MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none
 TURNING = ["solve", "--drift", "y - x + sin(x), -x - y", "--noise", "1.3", "--initial",
            "gaussian(mean=0.3 -0.2, var=0.4)", "--time", "0.4", "--at", "0.3,-0.2; -0.5,0.8; 1,1"]
 # 520 rows are five micro-batches of a step
-TRAIN = ["train", "--data", "ring", "--rows", 520, "--batch", 520, "--width", 24, "--depth", 2]
+TRAIN = ["train", "--data", "ring", "-n", 520, "--batch", 520, "--width", 24, "--depth", 2]
 ANCHORS = ["--anchors", 16]
 
 

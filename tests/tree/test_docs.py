@@ -143,7 +143,7 @@ def options(command):
         if match and line.startswith("  -"):
             for name in match[1].split(", "):
                 known[name.strip()] = match[2] is not None
-    return known
+    return known | {"--isa": True}  # not on the help page
 
 
 def commands(text):
@@ -195,7 +195,8 @@ def meanings(command):
     """Option to its words on the help page, with choices, range and default."""
     page = subprocess.run([COMMAND, command, "--help"], capture_output=True, text=True, timeout=60).stdout
     found = {}
-    for entry in re.split(r"\n  (?=\S)", page.split("\nOptions:")[1].split("\n\n")[0]):
+    groups = re.findall(r"^(?!Common|Example)[A-Z][\w ]*:\n(  .*?)\n\n", page, re.M | re.S)
+    for entry in re.split(r"\n  (?=\S)", "\n" + "\n".join(groups))[1:]:
         words = " ".join(entry.split())
         found[re.match(r"(?:-\w, )?(\S*)", words)[1]] = words
     return found
