@@ -15,7 +15,7 @@ import numpy as np
 import heatball
 
 DRIFT, TAUS, STEP = "x - x^3 + 0.5*y, -y - 0.5*x", (0.001, 0.02, 0.1, 0.5), 0.0005
-SETTINGS = ("dsm target_rows=512", "fp target_rows=512 anchor_tau_min=0.02", "hb anchor_tau_min=0.02", "fp target_rows=512", "hb")
+SETTINGS = ("dsm target_rows=512", "fp target_rows=512 anchor_tau_min=0.02", "hb anchor_tau_min=0.02", "hb")
 START = heatball.Mixture([0.2, 0.8], [[-1.2, 0], [1.2, 0]], np.tile(0.09 * np.eye(2), (2, 1, 1)))
 
 

@@ -80,7 +80,7 @@ typedef struct hb_train_settings {
     void *watch_user;
     uint64_t watch_every;
     /* Smallest tau of the points where the constraint is taken, half as dense below 0.02; 0
-     * (default): tau_min, and 0.02 with a head other than energy or a drift. */
+     * (default): tau_min, and 0.02 with a head other than energy. */
     double anchor_tau_min;
     /* The constraint is taken in every so many-th step only, with so many times its weight; 0
      * (default): of the loss's own recipe. */

@@ -93,8 +93,9 @@ static const hb_setting rows[] = {
     POINTER(watch_user, "handed to watch"),
     NUMBER(watch_every, ASIDE, 0, 0, 0, "steps between two calls of watch"),
     NUMBER(anchor_tau_min, RESULT, 0, 0, 1e6,
-           "smallest tau of the anchors, which are half as dense below 0.02; 0: tau_min, and 0.02 with "
-           "a head other than energy or a drift"),
+           "smallest tau of the anchors, which are half as dense below 0.02; 0: tau_min, and 0.02 "
+           "with "
+           "a head other than energy"),
     NUMBER(constraint_every, RESULT, 0, 0, 1e6,
            "take the constraint in every K-th step only, with K times its weight; 0: 1, above 16 "
            "dimensions 4 for fp and hb"),

@@ -136,8 +136,8 @@ static double trainer_anchor_tau(const hb_trainer *t, const hb_constraint *const
 {
     const hb_train_settings *s = &t->settings;
     const int spared = dim <= HB_BALL_MOST_DIM && constraint->spares_small_tau;
-    const int energy = s->head == HB_HEAD_ENERGY && t->source == &hb_rows_of_data;
-    return spared && !energy ? fmin(HB_ANCHOR_TAU, sqrt(s->tau_min * s->tau_max)) : s->tau_min;
+    return spared && s->head != HB_HEAD_ENERGY ? fmin(HB_ANCHOR_TAU, sqrt(s->tau_min * s->tau_max))
+                                               : s->tau_min;
 }
 
 /* What the settings leave open of a constraint (docs/losses.md has what was measured). Balls are
