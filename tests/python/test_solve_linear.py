@@ -148,7 +148,7 @@ def test_particles_where_rates_differ():
     ("-x[i]+0.3*x[i+1]", "1", 1), ("-x[i]+0.3*x[i+1]", "1", math.inf), ("-x[i]+0.0005*sum(j,1,d,x[j])", "1", 1),
     ("-x[i]+0.3*x[i+1]", "1+0.5*sin(t)", 1), ("(-1+0.2*sin(t))*x[i]+0.3*x[i+1]", "1", 1)])
 def test_closed_forms_in_many_dimensions_listen(drift, noise, time, monkeypatch):
-    """No stretch of 0.2 s of processor time without a call at d = 300, where matrices take a thirtieth of those at 1000."""
+    """No stretch of 0.5 s of processor time without a call at d = 300, where matrices take a thirtieth of those at 1000."""
     clock, calls = time_module.process_time, []
     progress = _interrupt.Run._progress
 
@@ -160,4 +160,4 @@ def test_closed_forms_in_many_dimensions_listen(drift, noise, time, monkeypatch)
     calls.append(clock())
     heatball.solve(drift, noise, "gaussian(mean=0,var=1)", time, np.full((1, 300), 0.1), dim=300, threads=1, max_time=4)
     calls.append(clock())
-    assert len(calls) > 30 and np.diff(calls).max() < 0.2
+    assert len(calls) > 30 and np.diff(calls).max() < 0.5
