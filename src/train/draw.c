@@ -6,9 +6,9 @@
  * rows around the middle of the range, 1/(1 + F) times as many at its ends.
  * z_0 goes through the data in a new random order in each epoch; the last batch of an epoch goes on
  * at its beginning. Anchors of a constraint are rows of data drawn at random with more noise, z = a
- * z_0 + sqrt((1 + spread^2) b) e; below tau = 0.02 ln tau is half as dense. Every number is a function of (seed, step, row), so a run can go
- * on anywhere. Must reproduce: draws of step 7 alone are those of step 7 in a run
- * (tests/train/test_train.c). */
+ * z_0 + sqrt((1 + spread^2) b) e; of fp and hb up to 64 dimensions they are half as dense in ln tau
+ * below 0.02. Every number is a function of (seed, step, row), so a run can resume anywhere. Must
+ * reproduce: draws of step 7 alone are those of step 7 in a run (tests/train/test_train.c). */
 #include "train/trainer.h"
 
 #include <heatball/random.h>
@@ -26,14 +26,14 @@ static hb_status draw_order(hb_trainer *trainer)
     return hb_data_split(trainer->context, seed, trainer->n, trainer->order);
 }
 
-/* ln tau of an anchor at a part in [0, 1) of the range: uniform above HB_ANCHOR_TAU, and less dense
- * below. */
-static double draw_anchor_level(double low, double high, double part)
+/* ln tau at a part in [0, 1) of the range [low, high]: uniform, but of another density below
+ * HB_ANCHOR_TAU. */
+static double draw_level(double low, double high, double density, double part)
 {
-    const double middle = fmin(log(HB_ANCHOR_TAU), high), below = fmax(0, middle - low);
-    const double x = part * (HB_ANCHOR_DENSITY * below + high - (low + below));
-    return x < HB_ANCHOR_DENSITY * below ? low + x / HB_ANCHOR_DENSITY
-                                         : low + below + (x - HB_ANCHOR_DENSITY * below);
+    const double middle = fmin(log(HB_ANCHOR_TAU), high), below = middle - low;
+    if (density == 1 || below <= 0) return low + (high - low) * part;
+    const double x = part * (density * below + high - middle);
+    return x < density * below ? low + x / density : middle + (x - density * below);
 }
 
 /* ln tau of rows first .. first+n-1 of a step with `total` of them. */
@@ -45,16 +45,14 @@ hb_status hb_draw_levels(hb_micro_batch *micro, int stream, size_t first, size_t
     const int anchors = stream == HB_STREAM_ANCHOR_TAU;
     const double low = log(anchors ? s->anchor_tau_min : s->tau_min), high = log(s->tau_max);
     const double focus = anchors ? 0 : s->tau_focus;
+    const double density = anchors ? trainer->anchor_density : 1;
     HB_TRY(hb_random_uniform(&micro->alone, trainer->settings.seed,
                              HB_STREAM_TRAIN + (uint64_t)stream,
                              trainer->state.step * total + first, rows->n, micro->uniform));
     for (size_t i = 0; i < rows->n; i++) {
         double part = ((double)(first + i) + micro->uniform[i]) / (double)total;
         if (focus > 0) part += focus * sin(2 * M_PI * part) / (2 * M_PI);
-        hb_model_level(
-            trainer->model,
-            exp(anchors ? draw_anchor_level(low, high, part) : low + (high - low) * part),
-            &rows->level[i]);
+        hb_model_level(trainer->model, exp(draw_level(low, high, density, part)), &rows->level[i]);
     }
     return HB_OK;
 }

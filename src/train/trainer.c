@@ -21,6 +21,8 @@ enum { EVERY_STEP_MOST_DIM = 16, SPARSE_EVERY = 4 };
 static const double SPARSE_WEIGHT = 0.7;
 /* docs/losses.md, "Two to 64 dimensions": anchors, nodes of a step, fraction of a ball's radius */
 static const double LEAST_ANCHORS = 16, MOST_ANCHORS = 64;
+/* docs/losses.md, "Log-densities at small tau" */
+static const double SMALL_TAU_DENSITY = 0.5;
 static const double NODES = 576, MOST_NODES = 1040, BALL_FRACTION = 0.03, BALL_PER_DIM = 0.16;
 /* bench/few_images.py: above 64 dimensions */
 static const double MANY_BALL_PER_DIM = 0.128, FEW_ROWS = 1000, MOST_OF_FEW = 10;
@@ -120,24 +122,23 @@ static double trainer_weight(const hb_constraint *constraint, const hb_row_sourc
     return fmin(constraint->most_weight, 16 * weight / (dim * dim));
 }
 
-/* How many anchors there are for each one above HB_ANCHOR_TAU, when those below, down to
- * anchor_tau_min, are half as dense in ln tau (draw.c): log-densities at small tau need them,
- * scores do not. */
-static double trainer_with_small_tau(const hb_train_settings *s)
+/* Anchors below HB_ANCHOR_TAU: how far they reach and how dense they are; returns how many anchors
+ * there are for each one above. A log-density at tau_min is carried there by the equation; for a
+ * score the residual at small tau is noise for the most part, and targets say more. A constraint
+ * that does not spare small tau has its anchors everywhere. */
+static double trainer_choose_small_tau(hb_trainer *t, const hb_constraint *constraint, int dim)
 {
-    const double above = log(s->tau_max / HB_ANCHOR_TAU),
-                 below = log(HB_ANCHOR_TAU / s->anchor_tau_min);
-    return above > 0 && below > 0 ? 1 + HB_ANCHOR_DENSITY * below / above : 1;
-}
-
-/* The smallest tau of anchors. A log-density at tau_min is carried there by the equation; for a
- * score the residual at small tau is noise for the most part, and targets say more. */
-static double trainer_anchor_tau(const hb_trainer *t, const hb_constraint *constraint, int dim)
-{
-    const hb_train_settings *s = &t->settings;
+    hb_train_settings *s = &t->settings;
     const int spared = dim <= HB_BALL_MOST_DIM && constraint->spares_small_tau;
-    return spared && s->head != HB_HEAD_ENERGY ? fmin(HB_ANCHOR_TAU, sqrt(s->tau_min * s->tau_max))
-                                               : s->tau_min;
+    if (s->anchor_tau_min == 0)
+        s->anchor_tau_min = spared && s->head != HB_HEAD_ENERGY
+                                ? fmin(HB_ANCHOR_TAU, sqrt(s->tau_min * s->tau_max))
+                                : s->tau_min;
+    s->anchor_tau_min = fmax(s->anchor_tau_min, s->tau_min);
+    t->anchor_density = spared ? SMALL_TAU_DENSITY : 1;
+    const double above = log(s->tau_max / HB_ANCHOR_TAU);
+    const double below = log(HB_ANCHOR_TAU / s->anchor_tau_min);
+    return spared && above > 0 && below > 0 ? 1 + SMALL_TAU_DENSITY * below / above : 1;
 }
 
 /* What the settings leave open of a constraint (docs/losses.md has what was measured). Balls are
@@ -148,9 +149,7 @@ static void trainer_choose_constraint(hb_trainer *t, const hb_constraint *constr
     hb_train_settings *s = &t->settings;
     const double d = dim, nodes = 2 * d + 1;
     const double balls = fmax(NODES / nodes, fmin(LEAST_ANCHORS, MOST_NODES / nodes));
-    if (s->anchor_tau_min == 0) s->anchor_tau_min = trainer_anchor_tau(t, constraint, dim);
-    s->anchor_tau_min = fmax(s->anchor_tau_min, s->tau_min);
-    const double more = dim > HB_BALL_MOST_DIM ? 1 : trainer_with_small_tau(s);
+    const double more = trainer_choose_small_tau(t, constraint, dim);
     if (isnan(s->weight)) s->weight = more * trainer_weight(constraint, t->source, d);
     if (isnan(s->ball_share)) s->ball_share = fmin(BALL_FRACTION, BALL_PER_DIM / d);
     if (isnan(s->anchor_spread)) s->anchor_spread = 1;

@@ -74,9 +74,8 @@ typedef struct hb_loss_ops {
 
 extern const hb_loss_ops *const hb_loss_list[]; /* by the value of hb_loss; NULL at the end */
 
-/* Below this tau anchors are less dense by this factor: there they serve log-densities only. */
+/* Below this tau anchors serve log-densities only, and may be less dense (anchor_density). */
 #define HB_ANCHOR_TAU 0.02
-#define HB_ANCHOR_DENSITY 0.5
 
 typedef enum hb_loss_column {
     HB_LOSS_OF_DSM,
@@ -126,7 +125,8 @@ struct hb_trainer {
     size_t *order;        // (n): the epoch's
     uint64_t order_epoch; /* + 1; 0: none yet */
     uint64_t steps_per_epoch;
-    double ramp; /* of this step, 0 to 1 */
+    double ramp;           /* of this step, 0 to 1 */
+    double anchor_density; /* of anchors below HB_ANCHOR_TAU, per ln tau, over that above */
     size_t n_micro_batches;
     hb_micro_batch *micro_batches; // (n_micro_batches)
     void *common;                  /* the constraint's, for all micro-batches */

@@ -85,7 +85,7 @@ void hb_compare_train_settings(const hb_comparison *c, const hb_trial *trial, in
     out->width = width;
     out->steps = trial->steps;
     out->seed = trial->seed;
-    out->anchor_tau_min = SCORE_ANCHOR_TAU;
+    if (recipe->loss != HB_LOSS_HB_PAPER) out->anchor_tau_min = SCORE_ANCHOR_TAU;
 }
 
 /* ---- files ---- */

@@ -306,6 +306,27 @@ static void anchors_reach_down_to_tau_min(void **state)
     finish(&t);
 }
 
+/* ln tau of the anchors of the paper's loss and above 64 dimensions is uniform from tau_min on. */
+static void other_anchors_are_uniform(void **state)
+{
+    (void)state;
+    for (int many = 0; many < 2; many++) {
+        hb_train_settings s = small_settings(many ? HB_LOSS_HB : HB_LOSS_HB_PAPER, HB_HEAD_ENERGY);
+        s.tau_min = 0.001;
+        s.weight = NAN;
+        trial t;
+        start(&t, &s, many ? 65 : 2, 0, 0);
+        assert_true(many || t.trainer.settings.weight == 1);
+        loss_of(&t);
+        const hb_rows *anchor = &t.trainer.micro_batches[0].anchor;
+        for (size_t i = 0; i < anchor->n; i++) {
+            const double part = 16 * log(anchor->level[i].tau / 0.001) / log(3 / 0.001);
+            assert_true(part >= (double)i && part <= (double)i + 1);
+        }
+        finish(&t);
+    }
+}
+
 /* v_ref solves the equation whatever the data: with the network at 0 the constraint and its
  * gradient vanish. */
 static void constraints_vanish_at_a_solution(void **state)
@@ -655,6 +676,7 @@ int main(void)
         cmocka_unit_test(gradients_with_a_drift),
         cmocka_unit_test(anchors_count_at_small_tau),
         cmocka_unit_test(anchors_reach_down_to_tau_min),
+        cmocka_unit_test(other_anchors_are_uniform),
         cmocka_unit_test(constraints_vanish_at_a_solution),
         cmocka_unit_test(the_papers_loss_does_not_vanish),
         cmocka_unit_test(three_ways_to_the_residual),
