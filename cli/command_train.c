@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAMED_ROWS = 2000, MOST_CHECKED_DIM = 64, MOST_MODE_GAP = 6 };
+enum { NAMED_ROWS = 2000, MOST_CHECKED_DIM = 64 };
 static const double HELD_OUT = 0.1;
 
 typedef struct training {
@@ -251,7 +251,7 @@ static hb_status train_check_modes(training *t)
     if (t->settings.head != HB_HEAD_ENERGY) return HB_OK;
     HB_TRY(hb_model_mode_gap(hb_session_context(t->session), t->model, t->data.n, t->data.x, &gap,
                              &tau));
-    if (gap > MOST_MODE_GAP && !hb_session_quiet(t->session))
+    if (tau > t->info.tau_max && !hb_session_quiet(t->session))
         fprintf(stderr,
                 "heatball train: note: the data have groups %.3g standard deviations of the noise "
                 "at tau_max apart; their relative weights are not determined: take --tau-max %.3g "

@@ -139,8 +139,7 @@ typedef struct hb_density_check {
     double effective;                         /* fraction of the samples that count in it */
     double mean, spread; /* mean and standard deviation of v - offset - ln p, nats */
     double error_all;    /* 95 % of the samples differ by less than 1.96 of it */
-    double
-        offset; /* taken off v: log_normaliser, or where effective < 0.5 the median of v - ln p */
+    double offset; /* subtracted from v: log_normaliser; where effective < 0.5, median v - ln p */
 } hb_density_check;
 
 /* Draws `samples` samples (0: 256; at least 80) of one label (-1: none) by the probability-flow

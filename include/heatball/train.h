@@ -106,8 +106,8 @@ HB_API hb_status hb_train(hb_context *context, const hb_train_settings *settings
 
 /* Whether the noise at the model's tau_max joins the modes of the data x[n][dim] (OU and VE; 0
  * under a drift). gap: the widest gap between two groups of samples, over the standard deviation of
- * that noise. Above 6 the training cannot determine the relative weights of the groups; *tau is the
- * smallest tau_max that would. */
+ * that noise. *tau is the smallest tau_max at which it is 6: a training with a smaller one cannot
+ * determine the relative weights of the groups. */
 HB_API hb_status hb_model_mode_gap(hb_context *context, const hb_model *model, size_t n,
                                    const double *x, double *gap, double *tau);
 

@@ -30,7 +30,6 @@ STANDARDISE = {name: value for value, name in enumerate(texts(SETTINGS["standard
 NUMBERS = {name for name, row in SETTINGS.items()
            if row.kind not in (SettingKind.SETTING_KIND_CHOICE, SettingKind.SETTING_KIND_POINTER)} - {"resume", "as_typed"}
 WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
-MOST_MODE_GAP = 6  # standard deviations of the noise at tau_max between groups of the data: include/heatball/train.h
 
 
 def train(data: Mixture | Path | ArrayLike, method: str = "hb", *, head: str = "energy", process: str = "ou",
@@ -166,7 +165,7 @@ def _warn_of_gaps(model, x, head):
     """Say where the noise at tau_max does not join the modes of the data: their weights are free."""
     gap, tau = ctypes.c_double(), ctypes.c_double()
     call("hb_model_mode_gap", 1, model._model, len(x), pointer(x), ctypes.byref(gap), ctypes.byref(tau))
-    if head == HEADS["energy"] and gap.value > MOST_MODE_GAP:
+    if head == HEADS["energy"] and tau.value > model.info["tau_max"]:
         warnings.warn(f"the data have groups {gap.value:.3g} standard deviations of the noise at tau_max apart; their "
                       f"relative weights are not determined: take tau_max={tau.value:.3g} or more", stacklevel=3)
 

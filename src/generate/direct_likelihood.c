@@ -7,18 +7,18 @@
  * so both agree as well as v solves its equation. Samples x_1..x_n of the flow measure it:
  *     D_i = v(x_i) - ln p(x_i),   ln Z = ln mean e^(D_i) = ln int e^v   (importance sampling),
  *     fraction of samples that count = (sum e^D)^2/(n sum e^(2D)).
- * The answer is v - c. c is ln Z where at least half of the samples count. Else few samples at which
- * v is far too large make Z: e^v is no density then, and c is the median of D, so that the answer is
- * ln p at most samples all the same. Its error at x is calibrated (conformal prediction: V. Vovk,
- * A. Gammerman, G. Shafer, Algorithmic learning in a random world, 2005): 1.96 errors are the
- * largest |D_i - c| of the NEAR = 20 samples nearest to x. If D at x and there are exchangeable,
- * it is exceeded in 1 of 21 rows. A quantile over all samples would hide a small mode whose weight
- * is wrong. The error is infinite where x lies apart from the samples (as in the local outlier
- * factor of M. Breunig et al., SIGMOD 29, 2000): its 20th sample is farther than the 20th
- * neighbour of any of those 20. Both densities were learnt from N samples. That is counted as the
- * relative error of their number in the region of those 20 samples, which holds the fraction q =
- * 20/n of the mass: sqrt((1 - q)/(q N)), added in squares. Finer errors of the score are not
- * counted.
+ * The answer is v - c. c is ln Z where at least half of the samples count. Else a few samples with a
+ * far too large v determine Z; c is then the median of D, which is right at most samples.
+ * The error at x has two parts, added in squares:
+ *     calibration  1.96 errors are the largest |D_i - c| of the NEAR = 20 samples nearest to x
+ *                  (conformal prediction: V. Vovk, A. Gammerman, G. Shafer, Algorithmic learning in
+ *                  a random world, 2005). If D is exchangeable there, 1 row in 21 exceeds it. A
+ *                  quantile over all samples would hide a small mode with a wrong weight.
+ *     sampling     sqrt((1 - q)/(q N)): the relative error of the number of N training samples in
+ *                  the region of those 20 samples, which holds the fraction q = 20/n of the mass.
+ * Finer errors of the score are not counted. The error is infinite where x lies apart from the
+ * samples (as in the local outlier factor of M. Breunig et al., SIGMOD 29, 2000): its 20th sample
+ * is farther than the 20th neighbour of any of those 20.
  * A number to reproduce: a network that gives 0 has v = ln p: ln Z = 0. */
 #include "base/linear_algebra.h"
 #include "base/sized.h"
@@ -42,12 +42,6 @@ typedef struct direct_run {
     int *labels;         // (n)
     hb_workspace work;
 } direct_run;
-
-static int direct_compare_reals(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Samples of the flow, and both densities there. */
 static hb_status direct_draw(direct_run *run)
@@ -90,7 +84,7 @@ static double direct_offset(const direct_run *run, const hb_density_check *found
     double *sorted = run->tau; /* of no use any more */
     if (found->effective >= LEAST_EFFECTIVE) return found->log_normaliser;
     for (size_t i = 0; i < run->n; i++) sorted[i] = run->difference[i];
-    qsort(sorted, run->n, sizeof *sorted, direct_compare_reals);
+    qsort(sorted, run->n, sizeof *sorted, hb_by_value);
     return 0.5 * (sorted[(run->n - 1) / 2] + sorted[run->n / 2]);
 }
 
@@ -106,7 +100,7 @@ static void direct_calibrate(const direct_run *run, double *off, hb_density_chec
         mean += d / (double)n;
     }
     for (size_t i = 0; i < n; i++) squares += pow(run->difference[i] - out->offset - mean, 2);
-    qsort(sorted, n, sizeof *sorted, direct_compare_reals);
+    qsort(sorted, n, sizeof *sorted, hb_by_value);
     out->error_all = sorted[(rank < n ? rank : n) - 1] / NORMAL;
     out->mean = mean;
     out->spread = sqrt(squares / (double)(n - 1));

@@ -3,8 +3,8 @@
  * The Fokker-Planck equation carries relative weights of modes down from a tau at which the modes
  * overlap. If they are still apart at tau_max, nothing determines these weights. Along each
  * coordinate and each of the leading axes of the data's covariance let g be the widest gap between
- * neighbouring values that leaves at least n/1000 samples on either side. After the time tau the gap is a(tau) g, and the
- * noise has the standard deviation sqrt(b(tau)):
+ * neighbouring values that leaves at least n/1000 samples on either side. After the time tau the
+ * gap is a(tau) g, and the noise has the standard deviation sqrt(b(tau)):
  *
  *     gap = a g/sqrt(b)   OU  g/sqrt(e^(2 tau) - 1),   VE  g/sqrt(2 tau).
  *
