@@ -247,16 +247,17 @@ static hb_status train_check_density(training *t)
 /* Weights of modes that the noise at tau_max does not join are free. */
 static hb_status train_check_modes(training *t)
 {
+    char note[240];
     double gap, tau;
     if (t->settings.head != HB_HEAD_ENERGY) return HB_OK;
     HB_TRY(hb_model_mode_gap(hb_session_context(t->session), t->model, t->data.n, t->data.x, &gap,
                              &tau));
-    if (tau > t->info.tau_max && !hb_session_quiet(t->session))
-        fprintf(stderr,
-                "heatball train: note: the data have groups %.3g standard deviations of the noise "
-                "at tau_max apart; their relative weights are not determined: take --tau-max %.3g "
-                "or more\n",
-                gap, tau);
+    if (!(tau > t->info.tau_max)) return HB_OK;
+    snprintf(note, sizeof note,
+             "the data have groups %.3g standard deviations of the noise at tau_max apart; their "
+             "relative weights are not determined: take --tau-max %.3g or more",
+             gap, tau);
+    hb_session_note(t->session, note);
     return HB_OK;
 }
 
