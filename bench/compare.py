@@ -4,7 +4,7 @@
 Rounds are interleaved (ours, peer, ours, peer, ...) and the best of each is kept, because the machine
 may be shared. Each part of the run has a share of BENCH_MINUTES (10); it makes up to BENCH_ROUNDS (7) rounds while
 its share lasts, and one at least. The table has the machine's name at its head and is kept in build/bench.json,
-the figure of all ratios to peers in build/bench_summary.png; docs/benchmarks.md explains both. BENCH_ISA=avx2 runs both
+the figure of all ratios to peers in build/bench_summary.png; docs/dev/benchmarks.md explains both. BENCH_ISA=avx2 runs both
 sides as on a machine without AVX-512 (instruction_set.py) and keeps the table in build/bench_avx2.json.
 """
 import json

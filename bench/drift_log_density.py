@@ -5,7 +5,7 @@
 dx = (x - x^3 + y/2, -y - x/2) dtau + sqrt(2) dW in two dimensions, no gradient, from 1/5 N((-1.2, 0), 0.09 I) + 4/5 N((1.2, 0), 0.09 I).
 Each row: a method and keywords of heatball.train; at tau 0.001, 0.02, 0.1, 0.5 the error of the log weights of the two modes (mean of
 v - ln u over draws that started in one, less that of the other; root mean square over the seeds) / mean / standard deviation of v - ln u
-over draws, then seconds. The draws are paths by Heun's scheme. docs/studies/density.md has results.
+over draws, then seconds. The draws are paths by Heun's scheme. docs/paper/density.md has results.
 """
 import argparse
 import time

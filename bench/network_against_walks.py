@@ -7,7 +7,7 @@ are drawn from the solution. A line for each method: processor seconds (of the w
 68 % quantile of the errors of ln u and of the score's components, the share of points that have a claimed error, the share of errors of ln u and of
 the score within twice the claim (of the network's values: within the claim), and the number of points from which on the network's values are ahead at equal
 seconds, for ln u and the score: with N points walks have S/N seconds each, and sqrt(c N/S) times the error that they have after c seconds.
-"guided" are the points that --method network walks from, its seconds without the training, which the line "network" has. docs/guided-walks.md has results.
+"guided" are the points that --method network walks from, its seconds without the training, which the line "network" has. docs/explanation/guided-walks.md has results.
 """
 import argparse
 import time

@@ -3,7 +3,7 @@
 
     python3 bench/summary_figure.py OUT.png RESULTS.json ...     one set of points a machine
 
-`make bench` draws build/bench_summary.png from its own run; bench/results has those that docs/benchmarks.md shows. A file of
+`make bench` draws build/bench_summary.png from its own run; bench/results has those that docs/dev/benchmarks.md shows. A file of
 results has "machine" (its "text" is the caption's) and "summary": rows {group, what, ratio}; ratio is the time of the best peer
 over ours at the same work, for particles and walks the peer's error^2 x time over ours. The numbers go beside the figure as
 OUT.plot.csv. gnuplot draws.

@@ -7,7 +7,7 @@ prices   noise 0.2*x[i], lognormal mixture: ln x is a Gaussian mixture with drif
 wells    x - x^3, 0.5*x - y under a correlated G, from one Gaussian: heatball.solve on the grid
 
 score: |s - s*|/|s*|, root mean squares over 2000 points of the law at t; ln u: deviation of ln u - ln u* over them (a constant is
-not learnt under a drift: docs/generation.md). ln p: mean of log_likelihood at 300 fresh rows, and the exact one at tau_min.
+not learnt under a drift: docs/explanation/generation.md). ln p: mean of log_likelihood at 300 fresh rows, and the exact one at tau_min.
 MMD^2 of 2000 samples in x against 2000 fresh rows, and its floor."""
 
 import argparse

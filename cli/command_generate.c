@@ -21,7 +21,7 @@
  * Kinds, ranges and defaults are those of the library (hb_generate_setting), but for the steps
  * of Heun's method: 50 instead of 500, since each is of order 2 and costs two evaluations, and
  * for the last step of a model of images: the mean, since pixels have no width of their own
- * (docs/generation.md). */
+ * (docs/explanation/generation.md). */
 
 typedef struct hb_generate_values {
     const char *model, *path, *plot, *real;

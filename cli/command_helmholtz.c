@@ -1,7 +1,7 @@
 /* heatball helmholtz: the curl-free and the divergence-free part of a planar field.
  *
  *     f - mean = f_1 + f_2,  f_1 = (d chi/dy, -d chi/dx) the rotation,  f_2 = grad phi the gradient
- * on a box, by hb_judge_helmholtz (docs/judge.md). A score is a gradient; what a network has of
+ * on a box, by hb_judge_helmholtz (docs/reference/metrics.md). A score is a gradient; what a network has of
  * the rotation is its error. Masses are fractions of the sum of squares over the box: (-y, x) on a
  * square has the rotation mass 0.843465, because no gradient can flow round a corner. */
 #include "command_helmholtz.h"

@@ -1,5 +1,5 @@
 /* cli/commands.h: the commands, each in its file command_NAME.c. To add one: write that file, name
- * it here and in the table of main.c, and add docs/commands/NAME.md, docs/man/heatball-NAME.1 and
+ * it here and in the table of main.c, and add docs/reference/commands/NAME.md, docs/man/heatball-NAME.1 and
  * its options in completions/heatball.bash (tests/cli/test_cli.py compares them with --help). */
 #ifndef HB_CLI_COMMANDS_H
 #define HB_CLI_COMMANDS_H

@@ -6,7 +6,7 @@
  *     mmd, floor          of generated and of training images against real ones: mean, 95 %
  *     specks              images with a salt-and-pepper pixel, where 1 % of the real ones have one
  *     classes             by a classifier that is trained here, on the training images
- * docs/judge.md has the definitions. Images are brought to the sides and the pixel range that
+ * docs/reference/metrics.md has the definitions. Images are brought to the sides and the pixel range that
  * the model keeps; a model of rows of a file keeps none, and then has square images of pixels
  * from 0 to 1. Files of images may be ordered (the first half of the test images of MNIST is
  * cleaner than the second), so real images are taken in a random order. */

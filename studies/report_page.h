@@ -16,7 +16,7 @@ typedef struct hb_page_section {
 enum { HB_PAGE_SECTIONS = 25, HB_PAGE_CORRECTIONS = 8 };       /* of page_texts.json */
 extern hb_page_section hb_page_sections[HB_PAGE_SECTIONS + 1]; /* ends with number NULL */
 
-/* An entry of the list of corrections (docs/paper.md has the same numbers, from 1). */
+/* An entry of the list of corrections (docs/paper/findings.md has the same numbers, from 1). */
 typedef struct hb_page_correction {
     const char *title, *text;
 } hb_page_correction;

@@ -55,7 +55,7 @@ static inline hb_claim_verdict hb_study_verdict(int holds, int holds_corrected)
 /* What the page says is in studies/page_texts.json, which is built into the program:
  *     claims   STUDY/ID: statement (what the paper says, in our words), the figure and the table
  *              that show it, paper (its number), ours, why (one sentence on the verdict),
- *              correction (the entry of docs/paper.md's list that it measures), as (the claim that
+ *              correction (the entry of docs/paper/findings.md's list that it measures), as (the claim that
  *              has the other texts)
  *     tables   NAME: title, columns separated by '|', cells, rows (with the cells of each), note
  *              (what to see); a column that ends with " (paper)" has the paper's numbers, the only

@@ -76,10 +76,10 @@ WORDS = {
 
 # (file pattern, word, pattern of the line's text, reason). A use that is right.
 ALLOWED = [
-    (r"^docs/(?:README|glossary)\.md$", ".*", r"\(formerly\b", "the glossary names former words"),
-    (r"^docs/(?:paper|studies/|commands/reproduce|commands/study)", "claim", r"", "what a paper says is a claim"),
+    (r"^docs/(?:README|reference/glossary)\.md$", ".*", r"\(formerly\b", "the glossary names former words"),
+    (r"^docs/(?:paper/|reference/commands/reproduce|reference/commands/study)", "claim", r"", "what a paper says is a claim"),
     (r"", "claim", r"\bpaper(?:'s)? claims?\b", "what a paper says is a claim"),
-    (r"^docs/commands/study\.md$", "law", r"^KS:", "output of a study"),
+    (r"^docs/reference/commands/study\.md$", "law", r"^KS:", "output of a study"),
     (r"^docs/", "without it", r"", "ordinary prose; the rule is for the help of options"),
     (r"^src/plot/|^docs/", "frame", r"cannot be read|directory for the frames|libpng|animation|time of the frame",
      "an animation has frames"),

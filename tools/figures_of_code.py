@@ -24,7 +24,7 @@ MOST_LINES, MOST_PARAMETERS, MOST_COLUMNS = 60, 8, 100
 # Long functions that stay, by name, with the reason.
 LONG = {}
 # How many functions of a module, beside the public ones, may have more parameters; public calls keep the order of
-# docs/interface.md and name each array that they fill. Lower a number when one goes.
+# docs/reference/interface.md and name each array that they fill. Lower a number when one goes.
 WIDE = {
     "src/base": (2, "three functions E, K, C of a matrix, with what they are made from"),
     "src/certify": (2, "one row of a certificate's nodes: where from, where to"),

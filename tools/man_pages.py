@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes docs/man/heatball-NAME.1 from docs/commands/NAME.md, so that both say the same.
+"""Makes docs/man/heatball-NAME.1 from docs/reference/commands/NAME.md, so that both say the same.
 
     tools/man_pages.py            write the pages
     tools/man_pages.py --check    fail and name the pages that differ from what would be written
@@ -13,6 +13,7 @@ written by hand. tests/cli/test_cli.py compares both kinds of pages with --help.
 """
 import argparse
 import pathlib
+import posixpath
 import re
 import sys
 import textwrap
@@ -35,8 +36,7 @@ def link(text, target, seen):
     if command:
         seen.add(command[1])
         return f"**heatball-{command[1]}**(1)"
-    path = path.removeprefix("../")
-    place = path.removeprefix("../") if path.startswith("../") else "docs/" + path
+    place = posixpath.normpath("docs/reference/commands/" + path)
     return place if text.strip("`") in ("more", path.split("/")[-1]) else f"{text} ({place})"
 
 
@@ -179,7 +179,7 @@ def render(name, page, purpose):
             out += [".PP", *filled(" ".join(lines), seen)]
         before = kind
     also = ", ".join(rf"\fBheatball\-{other}\fR(1)" for other in sorted(seen - {name}))
-    top = ["'\\\" t", f".\\\" Made from docs/commands/{name}.md by tools/man_pages.py; edit that page.",
+    top = ["'\\\" t", f".\\\" Made from docs/reference/commands/{name}.md by tools/man_pages.py; edit that page.",
            f'.TH HEATBALL\\-{name.upper()} 1 "" heatball "Commands of heatball"',
            ".SH NAME", rf"heatball\-{name} \- {purpose}", ".SH SYNOPSIS", *synopsis]
     end = [".SH COMMON OPTIONS, EXIT STATUS",
@@ -201,20 +201,20 @@ def main():
     parser.add_argument("--check", action="store_true", help="write nothing, fail on a difference")
     parser.add_argument("root", nargs="?", type=pathlib.Path, default=ROOT)
     arguments = parser.parse_args()
-    if not (arguments.root / "docs" / "commands").is_dir():
+    if not (arguments.root / "docs" / "reference" / "commands").is_dir():
         parser.error(f"{arguments.root} has no docs/commands directory")
     man = arguments.root / "docs" / "man"
     purpose = purposes((man / "heatball.1").read_text(encoding="utf-8"))
     wrong = 0
-    for page in sorted((arguments.root / "docs" / "commands").glob("*.md")):
+    for page in sorted((arguments.root / "docs" / "reference" / "commands").glob("*.md")):
         if page.stem not in purpose:
-            print(f"docs/man/heatball.1: no line for {page.stem}, which docs/commands/{page.name} describes")
+            print(f"docs/man/heatball.1: no line for {page.stem}, which docs/reference/commands/{page.name} describes")
             wrong += 1
             continue
         path, text = man / f"heatball-{page.stem}.1", render(page.stem, page.read_text(encoding="utf-8"), purpose[page.stem])
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             if arguments.check:
-                print(f"docs/man/{path.name}: differs from docs/commands/{page.name}; run tools/man_pages.py")
+                print(f"docs/man/{path.name}: differs from docs/reference/commands/{page.name}; run tools/man_pages.py")
                 wrong += 1
             else:
                 path.write_text(text, encoding="utf-8")

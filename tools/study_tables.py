@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the tables and claims of a study's NAME.json as Markdown, for the page of docs/studies/.
+"""Prints the tables and claims of a study's NAME.json as Markdown, for the page of docs/paper/.
 
     tools/study_tables.py dimension/dimension.json [TABLE ...]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Five corrections of docs/paper.md, each as one measured number beside its closed form.
+"""Five corrections of docs/paper/findings.md, each as one measured number beside its closed form.
 
 The stationary density of dx = -x dtau + sqrt(2) dW is the normal one: v = ln u = -|x|^2/2 + const,
 and h_v = |grad v|^2 - F.grad v - div F = d everywhere. So all that a loss does at the true v can be

@@ -14,7 +14,7 @@
  *
  * Lift m: a function caloric in d variables is caloric in D = d+m. Every call takes (dim, lift),
  * works with the ball in D dimensions and keeps the first dim coordinates. lift = 0 is the plain
- * ball. docs/heat-ball.md derives all of this. */
+ * ball. docs/explanation/heat-ball.md derives all of this. */
 #ifndef HEATBALL_BALL_H
 #define HEATBALL_BALL_H
 

@@ -12,7 +12,7 @@
  * that the function may live anywhere. scale R is the scaled residual, which tends to b/2 times the
  * residual of the Fokker-Planck equation as balls shrink (b^(3/2)/2 times its gradient, for a
  * score); b: the variance of the process's noise at tau0, `noise`. The losses of hb_train are made
- * of these calls. docs/own-network.md derives them.
+ * of these calls. docs/howto/own-network.md derives them.
  *
  * With a reference, a Gaussian N(mean, covariance) at tau = 0 that the process carries along (OU,
  * VE and linear drifts without time), the function is what is beyond it, w = v - v_ref or q = s -

@@ -15,7 +15,7 @@
  *         fprintf(stderr, "%s\n", hb_context_message(ctx));
  *     hb_context_destroy(ctx);
  *
- * Conventions of all headers (docs/interface.md): arrays are row-major, x is [n][d]; double unless
+ * Conventions of all headers (docs/reference/interface.md): arrays are row-major, x is [n][d]; double unless
  * the name ends in _f32. Arguments come in the order context, handle, settings, integers, inputs,
  * outputs. Settings may be NULL: the defaults. A context that is NULL gives HB_ERROR_ARGUMENT. A
  * struct that is written has its sizeof before it. An output array never overlaps an input array;

@@ -6,7 +6,7 @@
  * theta < 1 (the paper's Theorem on local well-posedness). c bounds |grad e^{t Lap} g| <= c
  * t^(-1/2) sup|g|: the paper takes C_d = Gamma((d+1)/2)/Gamma(d/2), which grows like sqrt(d/2); the
  * sharp constant is 1/sqrt(pi) in every dimension. Both are reported, the sharp one is the default.
- * docs/drift-budget.md derives it. */
+ * docs/explanation/well-posedness.md derives it. */
 #ifndef HEATBALL_BUDGET_H
 #define HEATBALL_BUDGET_H
 

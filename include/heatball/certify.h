@@ -13,7 +13,7 @@
  *     samples, likelihood         rows carried to tau_max and back by the probability flow
  *     memorisation                training rows fit better than rows that were held out
  *     truth                       the exact score at 64 points where it is known
- * docs/certificates.md has the formulas, what each line finds, and how often.
+ * docs/explanation/certificates.md has the formulas, what each line finds, and how often.
  *
  *     hb_certify(ctx, NULL, 2, n, x, score, user, &certificate);
  *     printf("%s\n", hb_certificate_summary(certificate)); */

@@ -10,7 +10,7 @@
  *     hb_classifier_train(ctx, NULL, 256, 10, n, x, labels, &digits);
  *     hb_classifier_predict(ctx, digits, m, generated, probabilities);
  *     hb_classifier_destroy(digits);
- * docs/judge.md. */
+ * docs/reference/metrics.md. */
 #ifndef HEATBALL_CLASSIFY_H
 #define HEATBALL_CLASSIFY_H
 

@@ -4,7 +4,7 @@
  *
  * Each named set is a Gaussian mixture (a manifold: many small components), so that its density and
  * score are exact at every tau of the Ornstein-Uhlenbeck process dx = -x dtau + sqrt(2) dW (OU) and
- * of the variance-exploding one dx = sqrt(2) dW (VE): components stay Gaussian. docs/datasets.md
+ * of the variance-exploding one dx = sqrt(2) dW (VE): components stay Gaussian. docs/reference/datasets.md
  * has the table. */
 #ifndef HEATBALL_DATA_H
 #define HEATBALL_DATA_H

@@ -1,7 +1,7 @@
 /* heatball/estimate.h: the mean-value hierarchy on a field, with error bars.
  * Second tier: for bindings and tools.
  *
- * For F = u, v = ln u, w = u ln u with sources h_F (docs/mean-value.md), any radius r with
+ * For F = u, v = ln u, w = u ln u with sources h_F (docs/explanation/mean-value.md), any radius r with
  * r^2 < 4 pi (tau0 - tau_min), and D = dim + lift:
  *     F(x0,tau0) = E_kappa[F(x0 + r z, tau0 - r^2 sigma)]
  *                  + (C1 r^2/4) E_source[h_F(x0 + rho z, .)],   rho = r sqrt(U)
@@ -20,9 +20,9 @@ extern "C" {
 typedef enum hb_quantity { HB_QUANTITY_U, HB_QUANTITY_V, HB_QUANTITY_W } hb_quantity;
 
 typedef struct hb_mean_settings {
-    size_t size;      /* set by hb_mean_settings_default */
-    double radius;    /* 0 (default): chosen by the written rule of docs/mean-value.md */
-    int lift;         /* default 0 */
+    size_t size;   /* set by hb_mean_settings_default */
+    double radius; /* 0 (default): chosen by the written rule of docs/explanation/mean-value.md */
+    int lift;      /* default 0 */
     uint64_t samples; /* antithetic pairs per point and average; default 10000 */
     /* 2 to 20: cubature of this degree instead of Monte Carlo (small dim); -1: Monte Carlo; 0
      * (default): Monte Carlo, but degree 8 for hb_mean_residual in dim <= 3 */

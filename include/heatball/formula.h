@@ -6,7 +6,7 @@
  * sign min max pow. x[i] is the variable with a computed index, and sum(j, a, b, term) adds term
  * for j = a .. b; both take integers made of numbers, d, i, j, + - *. An index computed from i or j
  * that lies outside 1 .. d is moved to the nearest end; x[0] is an error. Derivatives are taken
- * exactly. docs/expressions.md.
+ * exactly. docs/reference/expressions.md.
  *
  *     hb_expression *e;
  *     hb_expression_parse(ctx, 1, 0, "x*exp(-x^2)", NULL, NULL, &e); */

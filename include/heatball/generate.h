@@ -5,7 +5,7 @@
  * tau = 0 (data) to tau_max. Backward from tau_max:
  *     SDE   dx = (2 s - F) |dtau| + sqrt(2) dW,          s = score(x, tau)
  *     ODE   dx = (s - F) |dtau|
- * The score is any callback; a model's is one of them. docs/generation.md has the formulas of the
+ * The score is any callback; a model's is one of them. docs/explanation/generation.md has the formulas of the
  * steps, the reasons, and a table of what each setting does.
  *
  *     hb_generate_settings settings;
@@ -107,7 +107,7 @@ typedef int (*hb_divergence_callback)(void *user, size_t n, const double *x, dou
  * is taken by differences along all axes (probes 0: 2 dim evaluations and more) or along 1 to 16384
  * random probes. error[n][2] (NULL: not wanted): the standard error by the probes (0 without,
  * infinite for one), and a bound of what the steps, the differences and the Gaussian distribution
- * at tau_max leave, estimated along each path. docs/likelihoods.md. */
+ * at tau_max leave, estimated along each path. docs/howto/likelihoods.md. */
 HB_API hb_status hb_generate_likelihood(hb_context *context, const hb_generate_settings *settings,
                                         int dim, int probes, size_t n, const double *x,
                                         hb_score_callback score, hb_divergence_callback divergence,
@@ -156,7 +156,7 @@ HB_API hb_status hb_model_density_check(hb_context *context, const hb_model *mod
  * (NULL: not wanted) from z and off of the check: 1.96 errors are the largest difference of the
  * two densities at the 20 samples nearest to x, infinite where x lies apart from all samples; and,
  * in squares, the error by the number of training samples in that region. It does not count finer
- * errors of the score. Rows whose error is too large: hb_model_likelihood. docs/likelihoods.md. */
+ * errors of the score. Rows whose error is too large: hb_model_likelihood. docs/howto/likelihoods.md. */
 HB_API hb_status hb_model_direct_likelihood(hb_context *context, const hb_model *model, size_t n,
                                             const hb_density_check *check, const double *z,
                                             const double *off, const double *x, const int *labels,

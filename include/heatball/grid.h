@@ -5,7 +5,7 @@
  * on a box with no flux through its boundary: positive, and mass is conserved. The unknown is v =
  * ln u, so that tails are as accurate as the core region where u itself would vanish. Time
  * integration by SUNDIALS (CVODE). Three grids, h, 2h and 4h, are solved and extrapolated; their
- * differences give the reported error. docs/grid.md. */
+ * differences give the reported error. docs/explanation/grid.md. */
 #ifndef HEATBALL_GRID_H
 #define HEATBALL_GRID_H
 
@@ -58,7 +58,7 @@ typedef struct hb_grid_info {
 
 HB_API void hb_grid_settings_default(size_t size, hb_grid_settings *settings);
 /* Solves from tau = 0 to tau(time); for time = INFINITY the stationary density of a drift and a
- * noise that do not depend on t, which is the same at all tau (docs/stationary.md). at[n_at][dim]
+ * noise that do not depend on t, which is the same at all tau (docs/explanation/stationary.md). at[n_at][dim]
  * (may be NULL) are points that the box must hold. HB_ERROR_ARGUMENT: dim > 3, a box that misses a
  * point or the initial mass; HB_ERROR_MEMORY: the grid does not fit; HB_ERROR_NUMERICAL: the
  * integration failed, with the reason. */

@@ -12,7 +12,7 @@
  *     HB_TRY(hb_images_load(ctx, &settings, HB_PART_TRAIN, "mnist", sizeof images, &images));
  *     hb_images_destroy(ctx, &images);
  *
- * docs/images.md has the formulas and says where the files are. */
+ * docs/howto/images.md has the formulas and says where the files are. */
 #ifndef HEATBALL_IMAGES_H
 #define HEATBALL_IMAGES_H
 

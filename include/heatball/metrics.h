@@ -1,7 +1,7 @@
 /* heatball/metrics.h: how good a score, a set of samples or a field is.
  * Second tier: for bindings and tools.
  *
- * Everything is measured on plain arrays, so that it serves any model. docs/judge.md. */
+ * Everything is measured on plain arrays, so that it serves any model. docs/reference/metrics.md. */
 #ifndef HEATBALL_METRICS_H
 #define HEATBALL_METRICS_H
 
@@ -126,7 +126,7 @@ HB_API hb_status hb_judge_curl(hb_context *context, int dim, int probes, uint64_
  * spacing hx, hy:  field - mean = gradient + rotation,  gradient = grad phi, rotation = (d chi/dy,
  * -d chi/dx). The gradient is the nearest one in the mean square over the box (the field need not
  * be periodic nor vanish at the boundary); the rotation has no flow through the boundary. By FFT;
- * docs/judge.md says how well. Masses are |gradient|^2 and |rotation|^2 as fractions of their sum;
+ * docs/reference/metrics.md says how well. Masses are |gradient|^2 and |rotation|^2 as fractions of their sum;
  * gradient[ny][nx][2] and rotation[ny][nx][2] add up to field - mean. Any output may be NULL. */
 HB_API hb_status hb_judge_helmholtz(hb_context *context, int nx, int ny, double hx, double hy,
                                     const double *field, double *gradient, double *rotation,

@@ -8,14 +8,14 @@
  *     v_ref(z,tau) = ln N(z; m_tau, C_tau)    the data's mean and covariance under the process
  *     energy      v = v_ref + k(tau) N(z^, phi(tau)),  s = grad v,  z^ = (z - m_tau)/sigma_tau
  *     score       s = grad v_ref + (k(tau)/sqrt(b_tau)) N,  b_tau: variance of the process's noise
- *                 (dim <= 3; above, N works in the data's axes: docs/models.md)
+ *                 (dim <= 3; above, N works in the data's axes: docs/reference/models.md)
  *     helmholtz   dim 2: s = grad v_ref + grad(k N_1) + rot(k N_2),  rot f = (df/dy, -df/dx)
  * sigma_tau^2 = trace(C_tau)/dim; k(tau) = e^{-2 tau} for OU, 1/(1 + 2 tau/sigma_0^2) for VE, 1 for
  * a user's drift, whose m_tau and C_tau are moments of simulated paths and whose text it keeps;
  * phi: features of ln tau. Scores and log-densities are those of x: s_j/scale_j, and minus the sum
  * of the ln scale_j. A model of an SDE as typed, dx = F dt + G dW, has z in coordinates in which G
  * is sqrt(2), and its tau is t; outside of the domain of the process (x <= 0 under noise 0.2*x) its
- * log-density is -inf and its score NaN. docs/models.md. */
+ * log-density is -inf and its score NaN. docs/reference/models.md. */
 #ifndef HEATBALL_MODEL_H
 #define HEATBALL_MODEL_H
 

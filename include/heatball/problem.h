@@ -3,7 +3,7 @@
  *
  *     dx = f(x,t) dt + G(x,t) dW,    x in R^d,    Ito (default) or Stratonovich
  * The noise G is one number g(t), one for each axis, or a matrix, which may depend on x, may have
- * any number of columns, and may leave axes out (docs/which-sdes.md says what each method takes).
+ * any number of columns, and may leave axes out (docs/reference/which-sdes.md says what each method takes).
  * Where a change of coordinates makes it one g(t), the library makes it ("coordinate transforms"
  * below). Then, in the cumulative variance
  *     tau(t) = int_0^t g^2/2,          F(x,tau) = f/(g^2/2)            (the normalised drift)
@@ -119,7 +119,7 @@ HB_API hb_status hb_problem_create(hb_context *context, const hb_problem_setting
 HB_API hb_status hb_problem_parse(hb_context *context, const char *drift, const char *noise,
                                   const char *initial, hb_problem **out);
 /* A problem file (.ini), section [problem] with the keys dim, drift or potential, noise, initial,
- * time and section [parameters]; docs/problem-files.md. overrides (may be NULL): fields that are
+ * time and section [parameters]; docs/reference/problem-files.md. overrides (may be NULL): fields that are
  * set there win over the file, parameters by name. */
 HB_API hb_status hb_problem_load(hb_context *context, const hb_problem_settings *overrides,
                                  const char *path, hb_problem **out);
@@ -149,7 +149,7 @@ HB_API int hb_problem_is_autonomous(const hb_problem *problem);
 HB_API int hb_problem_is_linear(const hb_problem *problem);
 
 /* Drift, noise and parameters as lines of NAME=VALUE, as typed: dim, drift or potential, noise,
- * convention where it is stratonovich, and one for each parameter; docs/models.md has the other
+ * convention where it is stratonovich, and one for each parameter; docs/reference/models.md has the other
  * lines of a problem of hb_model_problem. NULL: drift or noise is a callback. Lives as long as the
  * problem; initial density and time span are no part of it. */
 HB_API const char *hb_problem_text(const hb_problem *problem);
@@ -157,7 +157,7 @@ HB_API const char *hb_problem_text(const hb_problem *problem);
 /* ---- coordinate transforms ---- */
 
 /* Most diffusion matrices reduce to one g(t) in other coordinates y: matrices in y = L(t)^-1 x,
- * noise b_i(x_i) on axis i in y_i = int dx_i/b_i (docs/which-sdes.md). Such a problem has a
+ * noise b_i(x_i) on axis i in y_i = int dx_i/b_i (docs/reference/which-sdes.md). Such a problem has a
  * coordinate transform: it is given in x, hb_solve answers in x, and all that asks the problem
  * itself, the functions below and hb_grid, is in y. What the coordinates are, as in "Lamperti
  * coordinates y = ln x"; NULL: x and y are the same. */

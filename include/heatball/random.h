@@ -11,7 +11,7 @@
  *     uniforms  2b, 2b+1      (k + 1/2) 2^-52, k = top 52 bits of a 64-bit half: never 0, never 1
  *     normals   2b, 2b+1      Box-Muller: the first half gives the radius, the second the angle
  *     float uniforms and normals 4b .. 4b+3
- * docs/random.md writes the map out so that others can reproduce it. */
+ * docs/reference/random.md writes the map out so that others can reproduce it. */
 #ifndef HEATBALL_RANDOM_H
 #define HEATBALL_RANDOM_H
 

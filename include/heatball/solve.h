@@ -22,7 +22,7 @@
  * What an error is depends on the method: an estimate from refinement (grid), a standard error
  * (particles, walk, network; meanvalue with that of its grid), a bound of rounding (closed forms).
  * A solution by a grid can be evaluated elsewhere: hb_solution_evaluate, hb_solution_box.
- * hb_solve_residual tests a grid solution by the mean-value identity. docs/choosing-a-method.md. */
+ * hb_solve_residual tests a grid solution by the mean-value identity. docs/howto/choosing-a-method.md. */
 #ifndef HEATBALL_SOLVE_H
 #define HEATBALL_SOLVE_H
 
@@ -112,7 +112,7 @@ HB_API void hb_sampling_settings_default(size_t size, hb_sampling_settings *sett
 
 /* Of the method network: walks that go back along the score of a network, which is trained on the
  * problem first. Their weights correct what the network gets wrong, so that it decides about the
- * variance and not about the mean (docs/guided-walks.md). The drift must be text, neither it nor
+ * variance and not about the mean (docs/explanation/guided-walks.md). The drift must be text, neither it nor
  * the noise may depend on t. */
 typedef struct hb_network_settings {
     size_t size;             /* set by hb_network_settings_default */
@@ -131,7 +131,7 @@ typedef struct hb_solve_settings {
     size_t size; /* set by hb_solve_settings_default */
     int method;  /* hb_method; default HB_METHOD_AUTO */
     /* t at which to solve; NaN (default): the problem's own; INFINITY: the stationary density, for
-     * which the problem needs no initial one (docs/stationary.md) */
+     * which the problem needs no initial one (docs/explanation/stationary.md) */
     double time;
     /* of meanvalue; NULL (default): its defaults, and likewise below */
     const hb_mean_settings *mean;
@@ -164,7 +164,7 @@ typedef enum hb_column {
 
 HB_API void hb_solve_settings_default(size_t size, hb_solve_settings *settings);
 /* points is [n][dim]. auto takes the grid for dim 1 to 3; where that does not fit or fails, and
- * above, particles and walks, each where it is better (docs/commands/solve.md has the rule); with
+ * above, particles and walks, each where it is better (docs/reference/commands/solve.md has the rule); with
  * paths, particles. The `_se` columns of the grid are errors from refinement, those of meanvalue
  * the standard errors of the averages combined with the grid's. Where the density is below the
  * range of double it is 0, and its logarithm is right. */

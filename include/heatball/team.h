@@ -14,7 +14,7 @@
  *
  * Files are written by rank 0 alone; readers on all ranks find them when the call that writes has
  * ended. The library itself knows of no network: a process group is a number of ranks and one
- * function. docs/cluster.md. */
+ * function. docs/howto/cluster.md. */
 #ifndef HEATBALL_TEAM_H
 #define HEATBALL_TEAM_H
 

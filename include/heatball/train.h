@@ -5,7 +5,7 @@
  *     fp        dsm + weight * the pointwise Fokker-Planck residual (score head: its vector form)
  *     hb        dsm + weight * the heat-ball residual, values only, in coordinates without drift
  *     hb-paper  dsm + weight * the paper's loss as printed, without its source
- * docs/losses.md has the formulas, docs/training.md the loop. */
+ * docs/explanation/losses.md has the formulas, docs/explanation/training.md the loop. */
 #ifndef HEATBALL_TRAIN_H
 #define HEATBALL_TRAIN_H
 
@@ -47,14 +47,14 @@ typedef struct hb_train_settings {
     double tau_focus;        /* more rows around the middle of ln tau: 0 (default) to 0.9 */
     double weight;           /* of the constraint; NaN (default): of the loss's own recipe */
     double warmup, ramp;     /* fractions of the steps without constraint, then rising; 0.1, 0.3 */
-    double ball_share;       /* f: r^2 = 4 pi f s0; NaN (default): by dim, docs/losses.md */
-    double sigma_max;        /* hb-paper: sigma in [1e-3, sigma_max] of the unit ball; 1/(4 pi) */
-    int anchors;             /* of the constraint, per step; 0 (default): 64, of hb by dim */
+    double ball_share; /* f: r^2 = 4 pi f s0; NaN (default): by dim, docs/explanation/losses.md */
+    double sigma_max;  /* hb-paper: sigma in [1e-3, sigma_max] of the unit ball; 1/(4 pi) */
+    int anchors;       /* of the constraint, per step; 0 (default): 64, of hb by dim */
     /* anchors are data with (1 + spread^2) times the noise's variance; NaN (default): 1.5, of hb by
      * dim */
     double anchor_spread;
     int nodes; /* probes of fp where dim > 3, nodes of a ball around its centre where dim > 64; 8 */
-    /* Rows of data that a denoising target is the mean over (docs/losses.md); 0: the row itself; -1
+    /* Rows of data that a denoising target is the mean over (docs/explanation/losses.md); 0: the row itself; -1
      * (default): of the loss's own recipe, 512 for hb with dim <= 64, else 0. */
     int target_rows;
     /* hb_standardise: the data's shift and scales; AUTO (default): by their kind */
@@ -87,7 +87,7 @@ typedef struct hb_train_settings {
     int constraint_every;
     /* 1: of HB_PROCESS_DRIFT, the process is dx = f dt + G dW with drift and noise of the problem
      * as they are typed: data and all that the model gives are in x, and its tau is t. G may be
-     * what a change of coordinates makes one number (docs/which-sdes.md), without t. 0 (default):
+     * what a change of coordinates makes one number (docs/reference/which-sdes.md), without t. 0 (default):
      * dx = F dtau + sqrt(2) dW with the normalised drift. */
     int as_typed;
 } hb_train_settings;

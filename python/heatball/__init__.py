@@ -27,7 +27,7 @@ is its value at the anchor; with a second measure the same holds for equations w
 
 Solutions, models and results print as tables, also in notebooks; .plot(), .to_dict() and .to_pandas() draw and convert them.
 Arrays are row-major: points are (n, dim). Every random result is a function of its arguments alone, and
-bit-identical for every number of threads. docs/python.md is the guide.
+bit-identical for every number of threads. docs/reference/python.md is the guide.
 """
 
 from heatball import mpi, random

@@ -58,7 +58,7 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
     """Test a score against rows that it has not seen.
 
     Every line of the certificate is a number that is 0 for the score of the true distribution of the rows, with its error and
-    a p-value. The true score passes at the stated level; docs/certificates.md says what each line finds.
+    a p-value. The true score passes at the stated level; docs/explanation/certificates.md says what each line finds.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def generate(f: Any, n: int, solver: str = "sde", *, dim: int | None = None, pro
     ends : array_like of shape (k, dim)
         Rows of the distribution at tau_max to start from, instead of the Gaussian.
     n_steps, n_correct, snr, det_tau, tau_min, tau_max, rho, denoise, tolerance, detail
-        docs/generation.md says what each does and its default.
+        docs/explanation/generation.md says what each does and its default.
     within : pair of float
         Every coordinate of the data is known to lie between the two.
     seed, first : int

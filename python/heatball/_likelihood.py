@@ -113,7 +113,7 @@ def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping
     """Return the log-likelihood of rows under a score, with its error, by the probability-flow ODE.
 
     The density is the one that the flow of the score carries from the distribution at tau_max to tau_min: ln p of data with
-    the noise of tau_min. docs/likelihoods.md has the formulas and what the error counts.
+    the noise of tau_min. docs/howto/likelihoods.md has the formulas and what the error counts.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *, head: str = "
         of a .npy or .csv file of rows; the model keeps the names in the header of a .csv.
     method : str
         "hb" (denoising and the heat-ball residual), "dsm" (denoising alone), "fp" (denoising and the
-        pointwise Fokker-Planck residual) or "hb-paper". docs/losses.md.
+        pointwise Fokker-Planck residual) or "hb-paper". docs/explanation/losses.md.
     head : str
         "energy" (a log-density, whose gradient is the score), "score" (a vector), or "helmholtz"
         (dim 2: a gradient and a rotation).
@@ -87,7 +87,7 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *, head: str = "
         The range of tau: 0.001, 3; how much more rows get a tau around the middle of its logarithm,
         0 (as many everywhere) to 0.9.
     weight, warmup, ramp, ball_share, sigma_max, anchors, anchor_spread, nodes, target_rows, anchor_tau_min, constraint_every
-        Of the constraint; docs/training.md has the defaults.
+        Of the constraint; docs/explanation/training.md has the defaults.
     label_dropout : float
         The fraction of rows that are shown without their label: 0.1.
     standardise : str or bool

@@ -24,7 +24,7 @@ def training_log(path: str | os.PathLike[str]) -> Result:
     Returns
     -------
     Result
-        The columns of the file, each an array over the steps: step, loss, dsm, constraint, ...; docs/training.md.
+        The columns of the file, each an array over the steps: step, loss, dsm, constraint, ...; docs/explanation/training.md.
 
     Examples
     --------

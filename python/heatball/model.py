@@ -301,7 +301,7 @@ class Model(Shown):
         solver is "sde" (predictor and corrector, then the ODE below det_tau), "ode" (adaptive) or
         "heun"; denoise, at the end, "none", "mean" or "flow", by default "mean" for a model of images
         and "flow" for others; clip keeps the means that a step heads for between black and white, by
-        default True for a model of images; docs/generation.md says what each setting does and its default. Sample
+        default True for a model of images; docs/explanation/generation.md says what each setting does and its default. Sample
         i is a function of the settings and i alone. Images are rows too, in the units of the data;
         ``reshape(n, model.image_height, model.image_width)`` gives them their sides.
 
@@ -411,7 +411,7 @@ class Model(Shown):
                       threads: int = 0) -> Result:
         """Compare the network's own density at tau_min with that of its probability flow, over samples of the flow.
 
-        Of a model with the energy head. docs/likelihoods.md has the formulas.
+        Of a model with the energy head. docs/howto/likelihoods.md has the formulas.
 
         Parameters
         ----------

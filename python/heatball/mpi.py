@@ -15,7 +15,7 @@ one process. A call that only one rank makes waits for the others for ever: put 
 function, is called by each rank for its own fraction of the work, and must be the same function on all.
 
 libheatball-mpi.so, which needs Open MPI, is loaded by `join` and not before: from the path in the
-environment variable HEATBALL_MPI, from beside libheatball, or by the system's loader. docs/cluster.md is
+environment variable HEATBALL_MPI, from beside libheatball, or by the system's loader. docs/howto/cluster.md is
 the guide.
 """
 

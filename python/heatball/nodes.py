@@ -36,7 +36,7 @@ def balls(x: ArrayLike, tau: ArrayLike, *, kind: str = "log_density", process: A
     """Return the heat balls behind anchors, as nodes for the values of a function of yours.
 
     Under dx = F dtau + sqrt(2) dW the density at an anchor (x, tau) is a weighted mean of itself over
-    the nodes of a ball behind it, and its score satisfies a similar identity: docs/own-network.md. The
+    the nodes of a ball behind it, and its score satisfies a similar identity: docs/howto/own-network.md. The
     losses of `train` are made of the same nodes.
 
     Parameters

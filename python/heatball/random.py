@@ -1,7 +1,7 @@
 """Counter-based random numbers: a draw is a function of (seed, stream, index) and nothing else.
 
 The bits come from Philox4x32-10. Asking for draws first .. first+n-1 in one call or in pieces gives bit-identical
-results, and so does every number of threads. docs/random.md writes the map out.
+results, and so does every number of threads. docs/reference/random.md writes the map out.
 """
 
 from __future__ import annotations

@@ -90,21 +90,21 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
     drift : str, list of str, or callable
         The drift f: components separated by commas, or one each, in x1 .. xd (x, y, z for d <= 3),
         t, pi and the names of `params`; or a function f(x, t), or f(x) when t does not matter, of x
-        with shape (n, dim) that returns an array of the same shape. docs/expressions.md.
+        with shape (n, dim) that returns an array of the same shape. docs/reference/expressions.md.
     noise : str, float, array_like, list of str, or callable
         G: one number or formula for all axes, a sequence of dim of them, one for each axis, or a matrix of
         dim rows and any number of columns (nested lists, an array, or text with the rows by semicolons:
         "1, 0; 0.3, 0.8"), in t, x and the names of `params`; or a function G(x, t), or G(x), of x with
-        shape (n, dim) that returns (n, dim, m). Default 1. docs/which-sdes.md says what each needs.
+        shape (n, dim) that returns (n, dim, m). Default 1. docs/reference/which-sdes.md says what each needs.
     initial : str or callable
         "gaussian(mean=1 -0.5, var=0.4)", "mixture(FILE.csv)", "stationary", "samples(FILE.npy)",
         "uniform(low high, ...)", "product(1/(1+x^2))", "density(EXPR)", "point(1 -0.5)"
-        (docs/problem-files.md); or a function of x with shape (n, dim) that returns the n
+        (docs/reference/problem-files.md); or a function of x with shape (n, dim) that returns the n
         log-densities, up to a constant.
     time : float, or array_like of shape (times,)
         The time t, or several times in one solve, in any order; with `problem`, default the file's. The grid integrates once
         and keeps its solution at each time; methods that sample do so for each time. Not several with `paths` or `state`. inf: the stationary density, which needs no
-        `initial` (docs/stationary.md).
+        `initial` (docs/explanation/stationary.md).
     at : array_like of shape (n, dim), or (n,) for dim = 1
         The points; `mesh` makes those of a mesh.
     dim : int
@@ -119,7 +119,7 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
     method : str
         "auto"; "grid" (dim 1 to 3); "particles" or "walk": by sampling, in any dimension; "meanvalue":
         averages over heat balls on the grid's solution; "network": walks that a network guides, which is
-        trained on the problem first (docs/guided-walks.md). "auto" takes the grid where there is one, else
+        trained on the problem first (docs/explanation/guided-walks.md). "auto" takes the grid where there is one, else
         particles and walks, each where it is better.
     samples : int
         Walks per point, trajectories, or of "meanvalue" antithetic pairs per point; default 100000,
@@ -227,7 +227,7 @@ def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | A
     ``residual(f, x, tau)`` is that of a log-density f(x, tau) of shape (n,), of x of shape (n, dim) and tau of shape (n,),
     under a `process`; radii may follow as the fourth argument. Of a score of
     shape (n, dim) it is the vector S - E_kappa[S] - r E_slope[z h_v], the gradient of the other
-    (docs/mean-value.md). f may be a Model or Mixture, or an object with methods log_density or score. A Model is evaluated
+    (docs/explanation/mean-value.md). f may be a Model or Mixture, or an object with methods log_density or score. A Model is evaluated
     in its own coordinates z.
 
     Parameters

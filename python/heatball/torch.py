@@ -9,7 +9,7 @@
 A function here is f(x, tau): x is (n, dim), tau (n,), and what comes back (n,) for a log-density or
 (n, dim) for a score. tau is the time of dx = -x dtau + sqrt(2) dW ("ou": a = exp(-tau), b = 1 -
 exp(-2 tau)), of dx = sqrt(2) dW ("ve": a = 1, b = 2 tau) or of a drift of yours. Only f is called on
-tensors, so that all is differentiable by PyTorch. docs/own-network.md has the formulas.
+tensors, so that all is differentiable by PyTorch. docs/howto/own-network.md has the formulas.
 
 This module needs PyTorch; the rest of the package does not.
 """

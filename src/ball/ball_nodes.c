@@ -10,7 +10,7 @@
  * z of the slope measure needs no |z| over the dropped coordinates, so auxiliary dimensions leave
  * it as it is, and z h_v is a polynomial when h_v is one, so exact rules stay exact. Its law: L =
  * -ln(4 pi sigma) ~ Gamma(D/2+1, rate D/2), |z|^2/R^2 ~ Beta(D/2, 1), i.e. sigma =
- * exp(-|g_1..D+2|^2/D)/(4 pi), z = sqrt(2 sigma) g_1..D (docs/mean-value.md). A draw of the source
+ * exp(-|g_1..D+2|^2/D)/(4 pi), z = sqrt(2 sigma) g_1..D (docs/explanation/mean-value.md). A draw of the source
  * measure holds g_1..dim and T = |g_1..D+4|^2; of the lift+4 squares besides the kept ones the last
  * two have the share 1 - V with V ~ Beta((lift+2)/2, 1), that is V = U^(2/(lift+2)): one uniform
  * turns it into a draw of slope.

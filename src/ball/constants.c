@@ -11,7 +11,7 @@
  * are subtracted:
  *     f(x)                  = exp(-delta(x)) / sqrt(2 pi x)
  *     Gamma(x+1/2)/Gamma(x) = sqrt(x) exp(x ln(1 - 1/(2x)) + 1/2 + delta(x-1/2) - delta(x))
- * Derivation: docs/heat-ball.md.
+ * Derivation: docs/explanation/heat-ball.md.
  * Numbers to reproduce: D = 8 has C1 = 0.0834430268037636 and 1 + chi^2 = 7.31799244146980. */
 #include "ball/check.h"
 #include "base/context.h"

@@ -3,7 +3,7 @@
  *     Phi(y,s) = (4 pi s)^(-D/2) exp(-|y|^2/(4s)),      E_r = {(y,s): s > 0, Phi(y,s) >= r^-D}
  *     psi(y,s) = ln(r^D Phi) = -(D/2) ln q - |y|^2/(4s),   q = 4 pi s/r^2
  * psi >= 0 inside, so at backward time s the ball is |y|^2 <= R(s)^2 = -2 D s ln q, for 0 < q < 1.
- * D is the number of dimensions of the ball, lift included. Derivation: docs/heat-ball.md.
+ * D is the number of dimensions of the ball, lift included. Derivation: docs/explanation/heat-ball.md.
  *
  * A number to reproduce: R(sigma*)^2 = 2D/(4 pi e) at sigma* = 1/(4 pi e), the widest place of E_1;
  * 0.117099663048638 for D = 2. */

@@ -2,7 +2,7 @@
  *
  * With D = dim + lift, g a standard normal vector and L = -ln(4 pi sigma), L is Gamma distributed
  * and t = |z|^2/R(sigma)^2 is Beta distributed, independent of L and of the direction; sums of
- * squares of normals are exactly such variables (docs/samplers.md):
+ * squares of normals are exactly such variables (docs/explanation/samplers.md):
  *
  *     measure   normals  sigma                      z, first dim coordinates of
  *     kappa     D+4      exp(-|g|^2/D)/(4 pi)       sqrt(2 sigma) |g_1..D+2| g/|g_1..D|

@@ -3,7 +3,7 @@
  * A public struct only ever grows at its end. A program and the library may know different lengths
  * of it, so each passes its own: in `size`, the first field, where the library reads, and in the
  * argument before the pointer where it writes. What the program does not have keeps its default;
- * what the library does not know is refused. docs/interface.md has the rules for users. */
+ * what the library does not know is refused. docs/reference/interface.md has the rules for users. */
 #ifndef HB_BASE_SIZED_H
 #define HB_BASE_SIZED_H
 

@@ -7,7 +7,7 @@
  * ranks agree on how it went: a few bytes, and a message where one failed, so that no rank waits
  * for one that has left.
  *
- * Bytes on the wire of a call: ranks * sizeof(int32_t) + what the tasks left (docs/cluster.md). */
+ * Bytes on the wire of a call: ranks * sizeof(int32_t) + what the tasks left (docs/howto/cluster.md). */
 #include "base/team_tasks.h"
 #include "base/context.h"
 #include "base/memory.h"

@@ -3,7 +3,7 @@
  * Draws of the measures are exact (src/ball), so that averages over them are unbiased with any
  * number of pairs. A pair is +z and -z with one sigma: what is odd in z cancels in the average of
  * the score, what is even in that of the source. rho = r U^p with uniform U is the radius that the
- * sources of docs/mean-value.md need: p = 0 for kappa, 1/2 for a source, 1 for its gradient. */
+ * sources of docs/explanation/mean-value.md need: p = 0 for kappa, 1/2 for a source, 1 for its gradient. */
 #include "certify/certify_nodes.h"
 #include "base/context.h"
 #include "random/streams.h"

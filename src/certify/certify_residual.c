@@ -1,4 +1,4 @@
-/* The residual of the heat-ball identity of the score (docs/mean-value.md, the score line): at an
+/* The residual of the heat-ball identity of the score (docs/explanation/mean-value.md, the score line): at an
  * anchor (x0, tau0)
  *     R = S(x0,tau0) - E_kappa[S] - c_g r E_gradient[ghat h],     h = |S|^2 - F.S - div F,
  * with both averages over random nodes from the exact measures. For the score of a solution E[R] =

@@ -2,7 +2,7 @@
  *
  * What was measured stands beside a constant. The scripts that fitted them are not in the tree;
  * tests/grid/test_grid.c and test_grid_errors.c check the result: at least 95 % of all errors are
- * below the reported ones (docs/accuracy.md). Limits of memory and time are where they are used. */
+ * below the reported ones (docs/explanation/accuracy.md). Limits of memory and time are where they are used. */
 #ifndef HB_GRID_GRID_CONSTANTS_H
 #define HB_GRID_GRID_CONSTANTS_H
 

@@ -11,7 +11,7 @@
  * is above 0.1; half of what a spline on every second node loses, over 32; and for the time
  * integration (TIME_FACTOR + depth) tolerances (from a point twice that), local ones below DEEP
  * (time_stepper.c). Slopes: the same from differences of D, and 4/h and 1/width-like factors.
- * docs/grid.md has the reasons. */
+ * docs/explanation/grid.md has the reasons. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "grid/grid_constants.h"

@@ -9,9 +9,10 @@ typedef struct hb_stepper hb_stepper;
 
 typedef struct hb_stepper_settings {
     double tau_start, tau_end;
-    double longest;   /* of all steps; 0: no limit */
-    int graded;       /* 1: until a level is reached, steps are shorter in proportion to it */
-    double tolerance; /* of v where v is largest; it grows with the depth below (docs/grid.md) */
+    double longest; /* of all steps; 0: no limit */
+    int graded;     /* 1: until a level is reached, steps are shorter in proportion to it */
+    double
+        tolerance; /* of v where v is largest; it grows with the depth below (docs/explanation/grid.md) */
     const hb_time_cuts *cuts;               /* every one ends a step; NULL: there are none */
     int (*report)(void *user, double part); /* of the time that is done; non-zero: stop */
     void *user;

@@ -20,7 +20,7 @@ typedef struct hb_anchors {
 } hb_anchors;
 
 /* Checks everything that the three public calls share; settings NULL: the defaults. radius[i] is
- * settings.radius or, when that is 0, the one of the rule of docs/mean-value.md. Destroy it also
+ * settings.radius or, when that is 0, the one of the rule of docs/explanation/mean-value.md. Destroy it also
  * after a failure. */
 hb_status hb_anchors_create(hb_context *context, const hb_problem *problem, const hb_field *field,
                             const hb_mean_settings *settings, double tau0, size_t n,

@@ -3,7 +3,7 @@
  * OU and VE are the heat equation in y = x/a, s = b/(2 a^2), for p~ = a^d p: a node (y, sigma) of
  * the unit ball stands at y_0 + r y, s_0 - r^2 sigma with r^2 = 4 pi f s_0, which is x = a y at the
  * tau of that s. p~ is its own mean under kappa, and S = grad_y ln p~ = a grad ln p is
- *     S_0 = E_kappa[S] + r E[arm |S|^2]                                  (docs/mean-value.md).
+ *     S_0 = E_kappa[S] + r E[arm |S|^2]                                  (docs/explanation/mean-value.md).
  * So shift_j = d ln(a_j/a_0), factor = a. A number to reproduce: OU at tau_0 = 0.5: s_0 = (e - 1)/2
  * = 0.8591409. */
 #include "base/linear_algebra.h"

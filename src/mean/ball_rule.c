@@ -3,7 +3,7 @@
  * Nodes of cubature are made once, in rotations; which an anchor has follows from the seed and its
  * number. Random nodes are drawn for each anchor. Measures: kappa for values, and for the arms, of
  * scores and of drifts, the slope measure (cubature) or the gradient measure (draws),
- * docs/mean-value.md. A number to reproduce: in two dimensions the rule of degree 3 has 4 nodes at
+ * docs/explanation/mean-value.md. A number to reproduce: in two dimensions the rule of degree 3 has 4 nodes at
  * sigma = C1/4 = 0.00994718. */
 #define SETTINGS hb_balls_settings
 #include "mean/ball_rule.h"

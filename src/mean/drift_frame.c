@@ -6,14 +6,14 @@
  * u(x, tau0 - s) solves the heat equation, backward in theta, with the drift e^{-as} f~, f~ = F - b
  * - a (x - x0), which vanishes at the anchor and is of second order in one dimension. The mean
  * value of U over the ball of radius r, with its drift term moved onto the kernel
- * (docs/mean-value.md), is
+ * (docs/explanation/mean-value.md), is
  *     u0 = E_kappa[U] - r E[ (arm.e^{-as} f~) U ],       E: over the slope or the gradient measure,
  * an average of values of u with signed weights. U/u0 = exp(v + shift - v0), shift = -ads.
  * S = e^{-as} grad v of ln U has the source |S|^2 - e^{-as} f~.S - div_y(e^{-as} f~):
  *     S_0 = E_kappa[S] + r E[ arm (|S|^2 - e^{-as} f~.S - e^{-2as}(div F - ad)) ].
  * E over kappa of y.h/2 is the second average for a linear h, in every dimension: E[arm.y] =
  * E_kappa|y|^2/2. So nodes of kappa can serve both where degree 3 is enough. F may depend on tau.
- * docs/losses.md, "A nonlinear drift". A number to reproduce: F = -x has f~ = 0, the weights of the
+ * docs/explanation/losses.md, "A nonlinear drift". A number to reproduce: F = -x has f~ = 0, the weights of the
  * second part vanish, and theta of tau0 = 0.5 is (1 - 1/e)/2 = 0.3160603. */
 #include "mean/drift_frame.h"
 #include "base/context.h"

@@ -1,6 +1,6 @@
 /* u, v = ln u, w = u ln u and the score S = grad v of a field, from heat-ball averages:
  *     F = E_kappa[F] + (C1 r^2/4) E_source[h_F],     S = E_kappa[grad v] + r E[arm h_v]
- * (averages.c; docs/mean-value.md). The averages come as deviations from the anchor, with u and w
+ * (averages.c; docs/explanation/mean-value.md). The averages come as deviations from the anchor, with u and w
  * divided by u0 = e^v0, so that v = v0 + a, u = e^v0 (1 + b), w = e^v0 (v0 + c).
  *
  * A number to reproduce: F = -x, u the standard normal density: u(0) = 0.3989423 for every

@@ -50,7 +50,8 @@ static hb_status flow_check_noise(hb_context *context, const hb_problem *drift, 
         "the noise depends on x in a way that no change of coordinates removes, and a network "
         "cannot be trained under it; row i of the noise may depend on x_i alone, by one factor "
         "for all its entries, as 0.2*x[i], sqrt(1 + x[i]^2) or one that lies between two positive "
-        "numbers (docs/which-sdes.md); heatball solve --method grid takes it for dim 1 to 3");
+        "numbers (docs/reference/which-sdes.md); heatball solve --method grid takes it for dim 1 "
+        "to 3");
     HB_CHECK(context, kind != HB_NOISE_MATRIX, HB_ERROR_ARGUMENT,
              "the noise does not reach every direction, or reaches them so unevenly that the drift "
              "becomes 100 times as steep where it is even, and a network cannot be trained under "

@@ -1,7 +1,7 @@
 /* net/model_parts.h: a model inside: the network, the Gaussian that carries its tails, and the map
  * from a point (z, tau) to the network's inputs and back from its outputs to a score.
  *
- * Inputs of the network at (z, tau), in this order (docs/models.md):
+ * Inputs of the network at (z, tau), in this order (docs/reference/models.md):
  *     x^ = (z - m_tau)/sigma   (dim)            m_tau = a m; a, sigma: of hb_noise_level
  *     phi(ln tau)              (time_features)
  *     one-hot label            (classes)        all 0: no class

@@ -6,7 +6,7 @@
  * matrix product per layer serves all channels: rows are stacked [channel][row][unit].
  *
  * The caller says what a direction is by giving the derivative of the inputs along it; so space,
- * tau and any features of them are the caller's (see net/model_parts.h). docs/networks.md.
+ * tau and any features of them are the caller's (see net/model_parts.h). docs/explanation/networks.md.
  *
  *     hb_net_create(ctx, &shape, &net);              p = hb_net_parameters(net) floats
  *     hb_net_initialise(ctx, net, seed, 1, p);

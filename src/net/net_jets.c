@@ -6,7 +6,7 @@
  *     a = f(z),  a_k = f' z_k,  a_ij = f'' z_i z_j + f' z_ij,  a_L = f'' sum_k z_k^2 + f' z_L,
  * and net_kernels.c has these and their transposes. Backward, with Z the cotangent of z, over all
  * stacked rows:  dW += Z^T a,  db += sum of Z's value channel,  A = Z W (+ A of a residual layer).
- * docs/networks.md. A number to reproduce: for one unit N(x) = silu(x), the channels of x = 0.7
+ * docs/explanation/networks.md. A number to reproduce: for one unit N(x) = silu(x), the channels of x = 0.7
  * with direction 1 are 0.46773, 0.82339 and pair (0, 0) 0.39122 (tests/net/test_net.c). */
 #include "base/context.h"
 #include "net/net_tape.h"

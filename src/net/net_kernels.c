@@ -7,7 +7,7 @@
  * s and q both come from e = exp(-|z|) <= 1, the larger as 1/(1 + e), the smaller as e/(1 + e):
  * nothing overflows and neither loses its digits by a subtraction; beyond |z| = 88 e is 0, the
  * limits of all four. Only s itself asks which is which: s q is their product, and z (q - s) is
- * -|z| times their difference. docs/networks.md has the formulas of
+ * -|z| times their difference. docs/explanation/networks.md has the formulas of
  * the channels. A number to reproduce: silu'''(0.7) = -0.2749950664. */
 #include "net/net_kernels.h"
 #include "random/vector.h"

@@ -1,5 +1,5 @@
 /* net/optimiser.h: Adam with warm-up, cosine schedule, gradient clipping and an average of the
- * weights. docs/networks.md has the formulas. */
+ * weights. docs/explanation/networks.md has the formulas. */
 #ifndef HB_NET_OPTIMISER_H
 #define HB_NET_OPTIMISER_H
 

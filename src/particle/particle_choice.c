@@ -1,4 +1,4 @@
-/* Which rules compete, and at which times trajectories are looked at (docs/particles.md).
+/* Which rules compete, and at which times trajectories are looked at (docs/explanation/particles.md).
  *
  *     linear drift     the whole lag tau, nothing is left to correct; half of it, a quarter, ...
  *                      where rates differ so much that the frame loses its digits

@@ -6,7 +6,7 @@
  * kernels look at, in 128 batches; each batch gives each point one value of u and of grad u, which
  * the accumulator counts as one unit, so that snapshots of one trajectory, and kernels that
  * overlap, need no further care. The round goes in parts that fit in memory and is forgotten.
- * docs/particles.md derives everything.
+ * docs/explanation/particles.md derives everything.
  * Must reproduce: Brownian motion from a point has u = (4 pi tau)^(-d/2) at that point, without
  * error. */
 #include "particle/particle_estimator.h"

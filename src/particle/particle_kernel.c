@@ -1,5 +1,5 @@
 /* Kernels that turn particles into density and gradient without smoothing bias: the nodes of a rule
- * in time (docs/particles.md). particle_sums.c evaluates them.
+ * in time (docs/explanation/particles.md). particle_sums.c evaluates them.
  *
  * Fixed lag. With b = F, A = dF/dx at (x0,tau0), E = e^(-As), K, C = L L' of base/linear_algebra.c:
  *     q = exp(-|eta|^2/2 - tr(A) s)/((2 pi)^(d/2) det L),     eta = L^-1 (x - x0 + K b),

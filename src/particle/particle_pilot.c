@@ -1,5 +1,5 @@
 /* The pilot run: kernels compete for each point, and the step of Heun's scheme is found
- * (docs/particles.md).
+ * (docs/explanation/particles.md).
  *
  * On draws that the estimate does not use, each rule gives at each point the relative error e of
  * the density and the errors e_k of the score. The rule with the least

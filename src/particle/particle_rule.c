@@ -1,4 +1,4 @@
-/* Rules in time for the particle kernels (docs/particles.md).
+/* Rules in time for the particle kernels (docs/explanation/particles.md).
  *
  * Fixed lag T: u = E[q(X at lag T)] + int_0^T g(s) ds. Near a kink g is smooth in r = sqrt(s/T)
  * only:

@@ -6,7 +6,7 @@
  * 1/sqrt(pi) when sharp. Lambda(T0) = theta has for constant K the solution sqrt(T0) = sqrt(c^2 +
  * theta/K) - c = (theta/K) / (sqrt(c^2 + theta/K) + c), the second form without cancellation. When
  * A and C depend on T, Lambda is still nondecreasing, and T0 = sup{T: Lambda(T) <= theta} is found
- * by bisection. Bounds: the paper's Theorem on local well-posedness; docs/drift-budget.md derives
+ * by bisection. Bounds: the paper's Theorem on local well-posedness; docs/explanation/well-posedness.md derives
  * them.
  * A number to reproduce: d = 1, K = 1, theta = 0.9 give T0 = 0.291147843807569 by both
  * constants. */

@@ -11,7 +11,7 @@
  * inih reads the lines; the reader in front of it counts them, refuses a line that inih would cut,
  * and notes whether a line is indented: such a line goes on with the value before it. Everything
  * unknown is refused with its line. Overrides win over the file, parameters one by one.
- * docs/problem-files.md.
+ * docs/reference/problem-files.md.
  * Must reproduce: examples/problems/van_der_pol.ini has F(1, 2) = (2, -1)/(g^2/2). */
 #include "base/context.h"
 #include "base/memory.h"

@@ -4,7 +4,7 @@
  * until g^2/2 varies by at most a factor RATIO on each and at the cuts of time_cuts.c: a g that
  * touches 0 cannot hide between samples, and tau keeps 1e-13 relative accuracy. The inverse t(tau)
  * = int_0^tau 1/(g(t(s))^2/2) ds is on panels too. Beyond `time` panels are made on the fly, and
- * t(tau) is Newton's. docs/time-change.md.
+ * t(tau) is Newton's. docs/explanation/time-change.md.
  * A number to reproduce: g = sqrt(1+t) gives tau(2) = (2 + 2)/2 = 2, and t(2) = 2. */
 #include "problem/time_change.h"
 #include "base/context.h"

@@ -10,7 +10,7 @@
  * errors are multiplied by 1 + 1.21/nu + 1.44/nu^2, Student's 97.5 % point over the normal one.
  * Flags (accumulator.h) that look at the units of a mean select means: those with a large unit are
  * flagged, and those that are left are too small. So flags of tails look at m other units, `parts`
- * of which are worth one of the n that are averaged (docs/walks.md, "Flags do not select"):
+ * of which are worth one of the n that are averaged (docs/explanation/walks.md, "Flags do not select"):
  *     - the relative variance v of a unit becomes v/parts, and k becomes 3 + (k - 3)/parts;
  *     - the largest fraction falls as the root of the draws, as it does for the tail index 2;
  *     - 1000 m/(n parts) effective units are enough for any nu.

@@ -12,7 +12,7 @@
  * time to the next by q, q^2, q^4 less its square, so a change that falls by FALLS shows q, and the
  * last change covers what is left. A point is doubted where the changes neither are chance nor
  * fall. Wells that no path goes between in the trial are not told from one another's absence:
- * docs/stationary.md. For a gradient the score is F itself.
+ * docs/explanation/stationary.md. For a gradient the score is F itself.
  *
  * A number to reproduce: f = -x_i - x_i^3 in four dimensions, g = sqrt 2: u(0) = (int exp(-x^2/2 -
  * x^4/4) dx)^-4 = 0.0712941. */

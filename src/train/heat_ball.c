@@ -13,7 +13,7 @@
  * dR/dw_j = -(share of node j in the sum above).
  *
  * Nodes: heatball/balls.h; balls are small, since what is of parabolic degree 4 is not exact. Above
- * 64 dimensions: few directions, with a_j = 0 (mean/ball_directions.c). docs/losses.md.
+ * 64 dimensions: few directions, with a_j = 0 (mean/ball_directions.c). docs/explanation/losses.md.
  * A number to reproduce: in the plane with f = 0.03, rho = 266.67 R. */
 #include "mean/ball_rule.h"
 #include "train/ball_rows.h"

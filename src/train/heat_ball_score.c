@@ -4,7 +4,7 @@
  * In the frame without drift (mean/ball_place.c) S = grad_y ln p~ = a s satisfies, on the ball
  * behind an anchor,
  *     S_0 = E_kappa[S] + r E[arm |S|^2]
- * (docs/mean-value.md; the arm is z of the slope measure), and so does S_ref. For q = S - S_ref the
+ * (docs/explanation/mean-value.md; the arm is z of the slope measure), and so does S_ref. For q = S - S_ref the
  * residual
  *     R = q_0 - E_kappa[q] - r E[arm (2 S_ref.q + |q|^2)]
  * has no derivative of the network, and is 0 at q = 0. Scaled, rho = R sqrt(2 s_0)/(pi f C1) in

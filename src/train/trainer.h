@@ -40,7 +40,7 @@ typedef struct hb_row_source {
 
 extern const hb_row_source hb_rows_of_data, hb_rows_of_drift;
 
-/* The recipe of a constraint above 64 dimensions (docs/losses.md). */
+/* The recipe of a constraint above 64 dimensions (docs/explanation/losses.md). */
 typedef struct hb_recipe {
     double weight;
     int anchors, every; /* constraint_every */

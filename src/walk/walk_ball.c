@@ -3,11 +3,11 @@
  * With psi, Q and the reference of walk_gauge.c, R = Q0 + q.(x' - x) + h s - Q(x') and
  *     U(y,s) = e^{-phi} psi(x + y + q s^2, tau - s), phi = Q0 s + h s^2/2 + s q.y + (2/3)|q|^2 s^3,
  * the mean-value identity of the heat ball of radius r in D = d + lift dimensions
- * (docs/heat-ball.md) is
+ * (docs/explanation/heat-ball.md) is
  *     psi(x,tau) = E_kappa[U] + int G_r R U,    G_r of total M = C1 r^2/4.
  * A step draws from (1 - a) kappa + a G_r/M and has the factor e^{-phi} (1 + p R)/(1 - a + a p/M),
  *     p = G_r/kappa = 4 s^2/|y_D|^2 (e^E - 1 - E),   E = ln(r^D Phi),
- * at most 1 + B M when |R| <= B on the ball and a = B M/(1 + B M). Draws as in docs/samplers.md.
+ * at most 1 + B M when |R| <= B on the ball and a = B M/(1 + B M). Draws as in docs/explanation/samplers.md.
  * A number to reproduce: D = 3, r = 1: mean lag 0.0532573/4 and |y| at most 0.419. */
 #include "walk/walk_steps.h"
 

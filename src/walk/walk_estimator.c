@@ -1,7 +1,7 @@
 /* Backward walks: u, its logarithm, its score at single points, in any dimension, without a time
  * step's error.
  *
- * docs/walks.md has the derivation. walk_plan.c says which plans there are, walk_pilot.c chooses
+ * docs/explanation/walks.md has the derivation. walk_plan.c says which plans there are, walk_pilot.c chooses
  * one for each point, walk_flags.c says what walks may not see; here they are counted. A round is
  * HB_WALKS_PER_ROUND walks per wanted point. A task is one block of one point; the accumulators of
  * the blocks are merged in the order of their index.

@@ -1,7 +1,7 @@
 /* What a problem allows walks to do, and the plans that compete for each of its points.
  *
  * Walks of many steps go along isotropic frames: the noise must be a number, or the drift linear.
- * Gradients that do not depend on tau have reversed walks, the gauge and bridges; docs/walks.md has
+ * Gradients that do not depend on tau have reversed walks, the gauge and bridges; docs/explanation/walks.md has
  * all plans.
  * A number to reproduce: a pulse of the drift that moves x by a within w is worth a/sqrt(w) in the
  * exponent of a weight, and above MOST_PULSE it is refused. */

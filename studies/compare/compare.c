@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Smallest tau of anchors in studies of scores, which need none below; the default, tau_min, is for
- * log-densities (docs/losses.md). */
+ * log-densities (docs/explanation/losses.md). */
 static const double SCORE_ANCHOR_TAU = 0.02;
 
 /* ---- the plan ---- */

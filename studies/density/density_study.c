@@ -8,7 +8,7 @@
  * constants below, so that every byte can be repeated. Trials are done seed by seed, so that a
  * study that was stopped makes its page from K finished seeds with --seeds K --resume.
  *
- * Must reproduce (docs/losses.md, other mixtures): errors of log mode weights of dsm above 0.3 and
+ * Must reproduce (docs/explanation/losses.md, other mixtures): errors of log mode weights of dsm above 0.3 and
  * of hb below 0.1 at small tau. */
 #include "density.h"
 

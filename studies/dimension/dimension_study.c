@@ -7,7 +7,7 @@
  * Cells are done seed by seed, so that a study that was stopped makes its page from K finished
  * seeds with --seeds K --resume.
  *
- * Must reproduce (docs/losses.md, other seeds of families like these): hb at about 0.7 of dsm with
+ * Must reproduce (docs/explanation/losses.md, other seeds of families like these): hb at about 0.7 of dsm with
  * the same targets in low density at d = 8, tau = 0.3, 8000 rows. */
 #include "dimension.h"
 

@@ -12,7 +12,7 @@
 
 enum { PIXELS = MNIST_SIDE * MNIST_SIDE };
 /* Of the corrector; the paper gives none. The usual 0.16 lets hundreds of Langevin steps bring the
- * samples to the law of an imperfect score, with less ink (docs/studies/mnist.md). */
+ * samples to the law of an imperfect score, with less ink (docs/paper/mnist.md). */
 #define SNR 0.05
 
 static int label_of(const hb_mnist *m, const hb_model_info *info, uint64_t i)

@@ -12,7 +12,7 @@
  *
  * A training is a part (mnist_parts.c), 1000 images first, so that a run that is stopped early has
  * the comparison that counts. Must reproduce: after enough steps on 1000 images the loss of dsm at
- * tau 0.1 has risen by half above its least (docs/studies/mnist.md). */
+ * tau 0.1 has risen by half above its least (docs/paper/mnist.md). */
 #include "mnist.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * epochs, 3.7 million weights of 16 bits (7.7 MB), tau from 0.02 with more rows around 0.3. The
  * paper says "at most 50 epochs" and no more. All have tau up to 5: generation starts every class
  * at the Gaussian of all images, which at tau 3 is still wrong by 0.05 times the mean of the class
- * (docs/generation.md).
+ * (docs/explanation/generation.md).
  *
  * The methods are compared at a smaller size. Equal time means a constant number of steps, so that
  * every byte of the results can be repeated: `cost` is the processor time of a step in steps of

@@ -4,13 +4,13 @@
  * give the number of rows, the depth or the noise process: here 8000 rows, 3 hidden layers, OU. An
  * epoch is 2000 rows, so that a run has 4800 steps (6600 with batches of 192). With 2000 rows of
  * data the errors of fp and hb are those of the data's own exact score, and nothing can be told of
- * the methods (docs/studies/planar.md).
+ * the methods (docs/paper/planar.md).
  *
  * Equal time means a constant number of steps, so that every byte of the results can be repeated. A
  * step takes, in steps of dsm (4.9 ms at width 256, one thread, AVX-512): 1.17 with averaged
  * targets, fp 1.53, fp with targets 1.74, hb with its targets 1.75. So in the time of hb's 4800
  * steps dsm with the same targets takes 7180 and fp 4820. How it was measured:
- * docs/studies/planar.md, "Equal time". */
+ * docs/paper/planar.md, "Equal time". */
 #include "planar.h"
 
 #include <math.h>

@@ -419,7 +419,7 @@ static void rotations_are_orthogonal_and_reproducible(void **state)
 }
 
 /* Q is Gram and Schmidt's of the columns of normals index d^2 .. of stream 3 * 2^62
- * (docs/cubature.md); the rule of degree 2 has the nodes +rho e_1, -rho e_1, +rho e_2, ... */
+ * (docs/explanation/cubature.md); the rule of degree 2 has the nodes +rho e_1, -rho e_1, +rho e_2, ... */
 static void rotations_are_gram_schmidt_of_documented_normals(void **state)
 {
     (void)state;

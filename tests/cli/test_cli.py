@@ -643,14 +643,14 @@ def man_page(name):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_pages_name_every_option(command):
-    """The man page and the page of docs/commands name each option, and no other."""
+    """The man page and the page of docs/reference/commands name each option, and no other."""
     man = man_page(f"heatball-{command}.1")
-    page = (ROOT / "docs" / "commands" / f"{command}.md").read_text()
+    page = (ROOT / "docs" / "reference" / "commands" / f"{command}.md").read_text()
     known = set(options_of(command))
     common = {"--threads", "--isa", "--quiet", "-q", "--help", "-h", "--version"}
     for option in known - common:
         assert re.search(rf"{option}\b", man), f"man page lacks {option}"
-        assert re.search(rf"`{option}\b", page), f"docs/commands/{command}.md lacks {option}"
+        assert re.search(rf"`{option}\b", page), f"docs/reference/commands/{command}.md lacks {option}"
     own = re.sub(rf"^.*heatball (?!{command})[a-z]+ --.*$", "", man + page, flags=re.M)
     assert set(re.findall(r"--[a-z][a-z0-9-]*", own)) <= known | common
     for line in examples_of(command):

@@ -191,7 +191,7 @@ def test_residual_is_that_of_the_equation(models):
 # ---- samples ------------------------------------------------------------------------------------
 
 def mmd2(x, y, h):
-    """Return the unbiased estimate with the kernel of docs/judge.md."""
+    """Return the unbiased estimate with the kernel of docs/reference/metrics.md."""
     def kernel(a, b):
         d = cdist(a, b, "sqeuclidean")
         return np.mean([np.exp(-d / (2 * (c * h)**2)) for c in (0.25, 0.5, 1, 2, 4)], axis=0)

@@ -1,6 +1,6 @@
 /* The network in plain double loops, one row at a time: the oracle of the float engine.
  *
- * Channels follow the chain rule as it stands in docs/networks.md; test_net.c checks them against
+ * Channels follow the chain rule as it stands in docs/explanation/networks.md; test_net.c checks them against
  * central differences of the value, and parameter gradients are differences of these channels, so
  * no backward pass is trusted here. */
 #ifndef HB_TESTS_NET_REFERENCE_H

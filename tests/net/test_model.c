@@ -147,7 +147,7 @@ static void assert_divergence(hb_context *context, const hb_model *model, int d,
 }
 
 /* Above 3 dimensions the score head works in the data's axes: its score from the formulas of
- * docs/models.md in double around one pass of the network, and its divergence by differences. */
+ * docs/reference/models.md in double around one pass of the network, and its divergence by differences. */
 static void the_score_head_works_in_the_axes(void **state)
 {
     (void)state;

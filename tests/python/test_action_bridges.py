@@ -1,4 +1,4 @@
-"""Bridges about minimum-action paths (docs/walks.md): steep gradient drifts in one dimension, drawn at random, against a solver by SciPy; other starts,
+"""Bridges about minimum-action paths (docs/explanation/walks.md): steep gradient drifts in one dimension, drawn at random, against a solver by SciPy; other starts,
 threads, states, and what their errors claim."""
 import numpy as np
 import pytest

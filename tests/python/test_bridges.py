@@ -1,4 +1,4 @@
-"""Brownian bridges (docs/walks.md): gradient drifts drawn at random against a solver by SciPy, several dimensions,
+"""Brownian bridges (docs/explanation/walks.md): gradient drifts drawn at random against a solver by SciPy, several dimensions,
 other starts, threads, states, and what their errors claim."""
 import numpy as np
 import pytest

@@ -26,7 +26,7 @@ COVERED = (1, 3, 10, 18, 21, 26, 36, 47, 49, 53)
 MOST_DOUBTED = {"grid": 0.2, "meanvalue": 0.5, "particles": 0.5, "walk": 0.6, "auto": 0.4}
 MOST_REFUSED = 0.25
 ANSWERED = {(49, "grid"), (71, "grid")}  # must not be doubted: smooth in a spinning frame, linear under varying noise
-KNOWN = {  # (seed, method): why; silently wrong, listed in docs/accuracy.md
+KNOWN = {  # (seed, method): why; silently wrong, listed in docs/explanation/accuracy.md
     (167, "auto"): "a score of 4096 walks at ln u = -7.3 in d = 5: its own tail is not seen, that of the density is fine"}
 
 
@@ -182,7 +182,7 @@ def test_trajectories_that_hardly_come(tmp_path):
 
 @pytest.mark.parametrize("seed, method", KNOWN)
 def test_known_limits(seed, method, tmp_path):
-    """docs/accuracy.md lists them; one that is mended must leave the list."""
+    """docs/explanation/accuracy.md lists them; one that is mended must leave the list."""
     assert check(seed, method, tmp_path), f"problem {seed} is right with {method}: take it off KNOWN"
 
 

@@ -1,4 +1,4 @@
-"""The headers against the rules of docs/interface.md: order of arguments, names, structs that can grow, NULL.
+"""The headers against the rules of docs/reference/interface.md: order of arguments, names, structs that can grow, NULL.
 
 The rules are read off include/heatball/*.h; then every function of libheatball is called without a context, with NULL for
 everything, with NULL settings, and with sizes that no version has. The calls run in a process of their own, which
@@ -22,7 +22,7 @@ from heatball._native import Status, library
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = sorted(path for path in (ROOT / "include/heatball").glob("*.h") if path.name != "compat.h")
 MPI_HEADER = ROOT / "include/heatball/mpi.h"  # of libheatball-mpi
-PAGE = (ROOT / "docs/interface.md").read_text()
+PAGE = (ROOT / "docs/reference/interface.md").read_text()
 
 # Subjects that are no type: a function's name begins with a type, or with one of these.
 SUBJECTS = re.findall(r"`(\w+)`", re.search(r"with its subject:(.*?)\.\s", PAGE, re.S).group(1))
@@ -80,7 +80,7 @@ def enums(text):
 
 
 def table(kind):
-    """Return the structs of the line of docs/interface.md that says this about them."""
+    """Return the structs of the line of docs/reference/interface.md that says this about them."""
     line = next(line for line in PAGE.splitlines() if re.match(rf"\| `hb_.*\| {kind}", line))
     return re.findall(r"`(hb_\w+)`", line.rsplit("|", 2)[0])
 
@@ -163,9 +163,9 @@ def ungrown(text):
     """Return sentences about structs that are in no line of the page or cannot grow as their line says."""
     found, wrong = structs(text), []
     listed = SETTINGS + LISTS + RESULTS + ROWS + FINAL
-    wrong += [f"{name} is in no line, or in two, of docs/interface.md" for name in found
+    wrong += [f"{name} is in no line, or in two, of docs/reference/interface.md" for name in found
               if listed.count(name) != 1]
-    wrong += [f"{name} of docs/interface.md is in no header" for name in listed if name not in found]
+    wrong += [f"{name} of docs/reference/interface.md is in no header" for name in listed if name not in found]
     for name in [*SETTINGS, *LISTS]:
         if not found.get(name, "").split(";")[0].strip() == "size_t size":
             wrong.append(f"{name} does not begin with size_t size")

@@ -46,7 +46,7 @@ def train(context, data, **settings):
 
 
 class NumpyModel:
-    """docs/models.md in double precision; scores by central differences or as they come."""
+    """docs/reference/models.md in double precision; scores by central differences or as they come."""
 
     def __init__(self, path):
         self.about, self.arrays = read_safetensors(path)

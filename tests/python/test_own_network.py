@@ -198,7 +198,7 @@ def test_the_pointwise_residual_of_exact_densities_vanishes():
 # ---- the loss of the library -----------------------------------------------------------------------
 
 class Network(torch.nn.Module):
-    """docs/models.md in torch: w = k N of the energy head, q = (k/sqrt b) N of the score head, dim <= 3."""
+    """docs/reference/models.md in torch: w = k N of the energy head, q = (k/sqrt b) N of the score head, dim <= 3."""
 
     def __init__(self, path):
         super().__init__()

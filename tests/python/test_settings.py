@@ -127,10 +127,10 @@ def untold(name, text):
 def test_every_loss_is_named_where_text_lists_them():
     losses = texts(_native.library.hb_loss_names())
     rows = {row.name.decode(): row.help.decode() for row in rows_of("hb_train_setting")}
-    page = (ROOT / "docs/commands/train.md").read_text()
+    page = (ROOT / "docs/reference/commands/train.md").read_text()
     assert re.findall(r"^\| `(\w[\w-]*)` \|", page.split("| option |")[0], re.M) == losses
     assert [name for name in losses[1:] if untold(name, rows["weight"])] == []
-    for path in ["docs/losses.md", "docs/python.md", "include/heatball/train.h", "completions/heatball.bash"]:
+    for path in ["docs/explanation/losses.md", "docs/reference/python.md", "include/heatball/train.h", "completions/heatball.bash"]:
         assert [name for name in losses if untold(name, (ROOT / path).read_text())] == [], path
     assert [name for name in losses if untold(name, heatball.train.__doc__)] == []
     assert untold("hb-papers", page) and untold("paper", "hb-paper")  # the search is for whole names

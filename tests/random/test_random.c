@@ -100,7 +100,7 @@ static void uniforms_follow_their_definition(void **state)
     }
 }
 
-/* Normal i by the definition in random.h and docs/random.md, in long double. */
+/* Normal i by the definition in random.h and docs/reference/random.md, in long double. */
 static long double reference_normal(uint64_t i)
 {
     uint64_t half[2];

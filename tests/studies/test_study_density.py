@@ -1,7 +1,7 @@
 """The study of log-densities as a user runs it, against NumPy and SciPy.
 
 The binary is $HEATBALL_COMMAND, by default build/heatball. `--quick` trains 20 networks, so all of this is marked long. Mixtures and
-the Müller–Brown potential are built again here, from the rule of docs/studies/density.md and the raw random numbers of docs/random.md;
+the Müller–Brown potential are built again here, from the rule of docs/paper/density.md and the raw random numbers of docs/reference/random.md;
 densities, EM, the kernel estimate and the quadrature are NumPy's and SciPy's own.
 """
 

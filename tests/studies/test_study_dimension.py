@@ -2,7 +2,7 @@
 
 The binary is $HEATBALL_COMMAND, by default build/heatball. `--quick` trains 80 networks, so all of this is marked long;
 tests/studies/test_study_dimension.c has a tiny study with the same code. The mixtures are built again here, from the rule of
-docs/studies/dimension.md and the raw random numbers of docs/random.md; scores and densities are SciPy's.
+docs/paper/dimension.md and the raw random numbers of docs/reference/random.md; scores and densities are SciPy's.
 """
 
 import csv

@@ -232,7 +232,7 @@ def test_truncation(rows):
 
 
 def mixture(x, tau, spoil, omega=1.4):
-    """u and Lap u of the study's mixture in the plane: written down again from docs/studies/identities.md."""
+    """u and Lap u of the study's mixture in the plane: written down again from docs/paper/identities.md."""
     a, u, laplacian = 0.83, 0.0, 0.0
     turn = np.array([[np.cos(omega * tau), -np.sin(omega * tau)], [np.sin(omega * tau), np.cos(omega * tau)]])
     i = np.arange(2)

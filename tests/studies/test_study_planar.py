@@ -2,7 +2,7 @@
 
 The binary is $HEATBALL_COMMAND, by default build/heatball. `--quick` trains 30 networks, so all of this is marked
 long; tests/studies/test_study_planar.c has a tiny study with the same code. The exact scores are written again here from the
-parameters of docs/datasets.md, the draws are NumPy's, and the models are those that the study kept.
+parameters of docs/reference/datasets.md, the draws are NumPy's, and the models are those that the study kept.
 """
 
 import csv
@@ -75,7 +75,7 @@ def test_table_summary_and_print_agree(result, summary, table):
 
 
 def gaussians(name):
-    """Weights, means and covariances from docs/datasets.md."""
+    """Weights, means and covariances from docs/reference/datasets.md."""
     if name == "elongated_gmm":
         angles = np.radians([30, 30, -30])
         axes = np.array([[[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]] for a in angles])

@@ -124,7 +124,7 @@ def test_the_index_names_every_page():
 
 def test_the_eight_corrections_are_there():
     """Studies refer to them by number."""
-    text = (ROOT / "docs" / "paper.md").read_text()
+    text = (ROOT / "docs" / "paper" / "findings.md").read_text()
     found = re.findall(r"^### (\d) ", text.split("## The eight corrections")[1], re.M)
     assert found == list("12345678")
 
@@ -219,7 +219,7 @@ def wrong_defaults(command, page):
     return wrong
 
 
-COMMAND_PAGES = sorted((ROOT / "docs" / "commands").glob("*.md"))
+COMMAND_PAGES = sorted((ROOT / "docs" / "reference" / "commands").glob("*.md"))
 
 
 @pytest.mark.parametrize("page", COMMAND_PAGES, ids=lambda page: page.stem)
@@ -228,7 +228,7 @@ def test_defaults_on_the_pages_are_those_of_the_command(page):
 
 
 def test_wrong_defaults_are_found():
-    page = (ROOT / "docs/commands/train.md").read_text()
+    page = (ROOT / "docs/reference/commands/train.md").read_text()
     for right, wrong in [("| 0.998 |", "| 0.99 |"), ("| 256, 3 |", "| 256, 4 |"), ("| 8 |", "| 6 |")]:
         assert right in page and len(wrong_defaults("train", page.replace(right, wrong))) == 1, right
 
@@ -248,7 +248,7 @@ NEEDS_MORE = re.compile(r"mnist|IMAGES|safetensors|data list|--plot|--json -o|--
 
 def quotations(pages=None):
     """(page, command line, output) of the pages of commands, where no file of a user is needed; or all of other `pages`."""
-    for page in pages or sorted((ROOT / "docs" / "commands").glob("*.md")):
+    for page in pages or sorted((ROOT / "docs" / "reference" / "commands").glob("*.md")):
         for block in re.findall(r"^```\w*\n(.*?)^```", page.read_text(), re.M | re.S):
             for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
                 line, _, quoted = part.partition("\n")
@@ -291,7 +291,7 @@ def alike(found, quoted):
 
 
 def test_every_example_of_which_sdes_gives_what_is_quoted(tmp_path):
-    examples = list(quotations([ROOT / "docs" / "which-sdes.md"]))
+    examples = list(quotations([ROOT / "docs" / "reference" / "which-sdes.md"]))
     for _, line, quoted in examples:
         refused = quoted.startswith("heatball solve: ")
         done = subprocess.run([COMMAND, *shlex.split(line)[1:]], capture_output=True, text=True, cwd=tmp_path, timeout=120)
@@ -318,7 +318,7 @@ def test_the_python_program_of_the_readme():
     assert exact == pytest.approx(2.718281828459045**0.72) and abs(value - exact) < 5 * error < 0.05
 
 
-# What stands in the place of the numbers of docs/python.md, so that its examples take seconds.
+# What stands in the place of the numbers of docs/reference/python.md, so that its examples take seconds.
 SMALLER = [("steps=2000, width=64, progress=True", "steps=4, width=8"), ("held_out_rows)", "held_out_rows, samples=50)"),
            ("heatball.evaluate(model, held_out_rows, samples=50)", "heatball.evaluate(model, held_out_rows)"),
            ("likelihood=500", "likelihood=20"), ("x[:200]", "x[:20]"), ("moons.sample(600", "moons.sample(100"),
@@ -342,7 +342,7 @@ def python_blocks(text):
 
 def test_the_blocks_of_the_python_page_run_in_order(tmp_path):
     """Each page is one program: a name that no block defines is an error for its reader."""
-    blocks = list(python_blocks((ROOT / "docs" / "python.md").read_text()))
+    blocks = list(python_blocks((ROOT / "docs" / "reference" / "python.md").read_text()))
     assert len(blocks) >= 8 and blocks[0].startswith("import numpy as np, heatball")
     text = "\n".join(blocks)
     for old, new in SMALLER:
@@ -396,10 +396,10 @@ def test_man_pages_are_those_of_the_command_pages():
 
 
 def test_man_pages_that_differ_are_named(tmp_path):
-    for name in ("commands", "man"):
+    for name in ("reference", "man"):
         shutil.copytree(ROOT / "docs" / name, tmp_path / "docs" / name)
     assert tool(tmp_path) == (0, "")
-    page = tmp_path / "docs" / "commands" / "sample.md"
+    page = tmp_path / "docs" / "reference" / "commands" / "sample.md"
     page.write_text(page.read_text().replace("of the random numbers", "of all random numbers"))
     (tmp_path / "docs" / "man" / "heatball-budget.1").unlink()
     code, out = tool("--check", tmp_path)
@@ -407,7 +407,7 @@ def test_man_pages_that_differ_are_named(tmp_path):
         "docs/man/heatball-budget.1", "docs/man/heatball-sample.1"]
     assert tool(tmp_path) == (0, "") and tool("--check", tmp_path) == (0, "")
     assert "of all random numbers" in (tmp_path / "docs" / "man" / "heatball-sample.1").read_text()
-    (tmp_path / "docs" / "commands" / "new.md").write_text("# heatball new\n\nNew.\n\n```\nheatball new\n```\n")
+    (tmp_path / "docs" / "reference" / "commands" / "new.md").write_text("# heatball new\n\nNew.\n\n```\nheatball new\n```\n")
     assert tool("--check", tmp_path)[0] == 1
 
 

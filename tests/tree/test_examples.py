@@ -264,7 +264,7 @@ PROBLEMS = sorted(path.stem for path in (ROOT / "examples/problems").glob("*.ini
 
 
 def test_every_problem_file_is_named_in_the_docs():
-    text = (ROOT / "docs/problem-files.md").read_text() + (ROOT / "docs/published-problems.md").read_text()
+    text = (ROOT / "docs/reference/problem-files.md").read_text() + (ROOT / "docs/explanation/published-problems.md").read_text()
     assert len(PROBLEMS) >= 22 and [name for name in PROBLEMS if f"`{name}`" not in text] == []
 
 

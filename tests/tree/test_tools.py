@@ -202,7 +202,7 @@ def test_every_module_has_its_tests(run):
 
 
 @pytest.mark.parametrize("files, modules", [
-    (["src/walk/walk.c", "docs/walks.md"], {"walk"}),
+    (["src/walk/walk.c", "docs/explanation/walks.md"], {"walk"}),
     (["tests/grid/test_grid.c", "cli/main.c"], {"grid"}),
     (["include/heatball/images.h", "include/heatball/grid.h"], {"data", "grid"}),
     (["README.md", "tests/run.py", "include/heatball/heatball.h"], set()),
