@@ -7,6 +7,7 @@
 #   make test MODULE=walk  the tests of one module alone, in C and Python: a directory of tests/
 #   make quick        build; checks of the tree and tests in C of the modules with changed files (under a minute)
 #   make test-long    the long statistical tests as well
+#   make docs         the documentation as a site with a search: build/site/index.html
 #   make wheel        one file for pip, with all that the package and the command need: build/wheel/*.whl
 #   make wheel-check  install that wheel in a minimal Debian (debootstrap, root) and use it there
 #   make bench        speed against NumPy and against the library's own limits
@@ -18,7 +19,7 @@ PREFIX ?= /usr/local
 PYTHON ?= /usr/bin/python3
 DEMO   ?= heatball-demo
 
-.PHONY: all deps deps-build demo test quick test-long bench wheel wheel-check install format clean
+.PHONY: all deps deps-build demo test quick test-long bench docs wheel wheel-check install format clean
 all: build/build.ninja
 	@cmake --build build --target heatball_command heatball_user
 
@@ -29,7 +30,7 @@ build/build.ninja: CMakeLists.txt CMakePresets.json
 	       echo "heatball: configuring failed; 'make deps' installs the packages it needs" >&2; exit 1; }
 
 deps:
-	@sh tools/install-packages build test
+	@sh tools/install-packages build test docs
 deps-build:
 	@sh tools/install-packages build
 
@@ -54,6 +55,10 @@ bench: deps
 	@$(MAKE) --no-print-directory all
 	@cmake --build build --target all
 	@$(PYTHON) bench/compare.py
+
+docs:
+	@sh tools/install-packages docs
+	@$(PYTHON) tools/make_site.py
 
 wheel: all
 	@$(PYTHON) tools/make_wheel.py
