@@ -304,7 +304,7 @@ def test_every_example_of_which_sdes_gives_what_is_quoted(tmp_path):
         assert done.returncode == (2 if refused else 0), (line, done.stderr)
         found = done.stderr if refused else done.stdout
         assert alike(found, quoted), (line, found, quoted)
-    assert len(examples) >= 26 and sum(quoted.startswith("heatball solve: ") for *_, quoted in examples) >= 10
+    assert len(examples) >= 20 and sum(quoted.startswith("heatball solve: ") for *_, quoted in examples) >= 8
     assert alike("a 1.00001 2", "a 1 2") and not alike("a 1.1", "a 1") and not alike("a 1", "b 1")
 
 
