@@ -47,7 +47,8 @@ from heatball.data import Mixture, dataset
 from heatball.density import NotFittedError, ScoreDensity
 from heatball.judge import (artifact_threshold, artifacts, curl, helmholtz, kolmogorov, memorisation,
                             mmd, mmd_floor, nearest, precision_recall)
-from heatball.model import Model, load
+from heatball._files import load
+from heatball.model import Model
 from heatball.nodes import Balls, balls
 from heatball.sde import Solution, mesh, residual, solve
 from heatball.wellposed import budget

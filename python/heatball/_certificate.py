@@ -8,7 +8,10 @@ import html
 import json
 import math
 import os
+import pickle
+import tempfile
 import weakref
+import zlib
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 import numpy as np
@@ -31,6 +34,7 @@ __all__ = ["Certificate", "certify"]
 
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p,
                              ctypes.c_void_p)
+JSON, PAGE = "certificate.json", "certificate.html"
 DRAWS, FIRST = 2000, 2**40  # rows of a set, far from those of a training whatever the seeds
 
 
@@ -286,6 +290,11 @@ class Certificate(Shown):
     def __init__(self):
         raise TypeError("a certificate is made by heatball.certify")
 
+    passed: bool
+    summary: str
+    lines: list[Line]
+    _files: dict[str, bytes] | None = None  # of a certificate that was read: what `save` writes
+
     @classmethod
     def _own(cls, owner, handle):
         self = cls.__new__(cls)
@@ -294,6 +303,50 @@ class Certificate(Shown):
         self.passed = bool(library.hb_certificate_passed(handle))
         self.summary = library.hb_certificate_summary(handle).decode()
         self.lines = [self._line(i) for i in range(library.hb_certificate_size(handle))]
+        return self
+
+    @classmethod
+    def _from_files(cls, files):
+        """The certificate of the files of its directory, by their names."""
+        self, content = cls.__new__(cls), json.loads(files[JSON])
+        self._files, self.passed, self.summary = files, content["passed"], content["summary"]
+        if not isinstance(self.passed, bool) or not isinstance(self.summary, str):
+            raise TypeError("passed and summary have the wrong types")
+        self.lines = [Line(*(line[field] for field in Line._fields)) for line in content["lines"]]
+        return self
+
+    @classmethod
+    def _from_path(cls, place):
+        """The certificate of a directory that `save` has written, or of its certificate.json."""
+        directory = place if os.path.isdir(place) else os.path.dirname(place)
+        path = os.path.join(place, JSON) if os.path.isdir(place) else place
+        try:
+            files = {JSON: _bytes(path)}
+            page = os.path.join(directory, PAGE)
+            if os.path.basename(path) == JSON and os.path.isfile(page):
+                names = [PAGE, *(name for name in os.listdir(directory) if name.endswith((".svg", ".plot.csv", ".gp")))]
+                files.update((name, _bytes(os.path.join(directory, name))) for name in names)
+        except OSError as error:
+            raise ArgumentError(f"cannot open {path}: {error.strerror}; it is no certificate") from None
+        try:
+            return cls._from_files(files)
+        except (ValueError, KeyError, TypeError) as error:
+            raise ArgumentError(f"{path} is no certificate, or damaged: {type(error).__name__}: {error}") from None
+
+    def _all_files(self):
+        if self._files is not None:
+            return self._files
+        with tempfile.TemporaryDirectory() as directory:
+            self.save(directory)
+            return {name: _bytes(os.path.join(directory, name)) for name in os.listdir(directory)}
+
+    def __reduce__(self) -> Any:  # pickle, copy: through the files that `save` writes
+        return _restored, (zlib.compress(pickle.dumps(self._all_files())),)
+
+    def __copy__(self) -> Certificate:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Certificate:
         return self
 
     def _line(self, index):
@@ -340,6 +393,8 @@ class Certificate(Shown):
         >>> heatball.certify(moons, moons, rows=300, samples=0, tau=[0.3]).to_dict()["passed"]
         True
         """
+        if self._files is not None:
+            return json.loads(self._files[JSON])
         out = ctypes.POINTER(ctypes.c_char)()
         check(self._owner.pointer, library.hb_certificate_json(self._owner.pointer, self._handle, ctypes.byref(out)))
         try:
@@ -360,8 +415,27 @@ class Certificate(Shown):
         ...     os.path.exists(os.path.join(place, "certificate.html"))
         True
         """
+        if self._files is not None:
+            os.makedirs(directory, exist_ok=True)
+            for name, content in self._files.items():
+                with open(os.path.join(os.fspath(directory), name), "wb") as file:
+                    file.write(content)
+            return
         check(self._owner.pointer, library.hb_certificate_save(self._owner.pointer, self._handle,
                                                                path_bytes("directory", directory)))
+
+
+Certificate.__module__ = "heatball"
+
+
+def _restored(packed):
+    """The certificate of a pickle."""
+    return Certificate._from_files(pickle.loads(zlib.decompress(packed)))
+
+
+def _bytes(path):
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _destroy(handle, owner):  # the context outlives what was made on it

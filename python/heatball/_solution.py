@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heatball._files import write
+from heatball._grid import Evaluation, Grid, evaluate
 from heatball._native import Column
-from heatball._tables import Shown
-from heatball._types import Floats
+from heatball._tables import Shown, plain
+from heatball._types import ArrayLike, Floats, Path
 
 __all__ = ["Solution"]
 
@@ -37,6 +40,8 @@ class Solution(Shown):
         Walks or trajectories behind each point; 0 for methods that do not sample.
     warnings : dict of int to str
         Why the errors of a point, by its index, cannot be trusted; such errors are infinite.
+    configuration : dict
+        The arguments of `solve` but for the points and trajectories, as numbers and texts; of a function its name.
 
     Of several times all of these but `x`, `t`, `method` and `note` have an axis of the times before their own: density has
     shape (times, n) and score (times, n, dim); time and tau are arrays of shape (times,), `methods` is a list for each time, and
@@ -67,6 +72,9 @@ class Solution(Shown):
     methods: list[Any]
     samples: NDArray[Any]
     warnings: dict[Any, str]
+    configuration: dict[str, Any] = {}
+    _grid: Grid | None = None
+    _loaded = False
 
     def __init__(self, x: Floats, columns: Mapping[str, Floats], time: Any, tau: Any, method: str, note: str,
                  methods: list[Any], samples: NDArray[Any], warnings: dict[Any, str]) -> None:
@@ -122,6 +130,94 @@ class Solution(Shown):
                     for key, text in self.warnings.items()]
         return {**{name: getattr(self, name) for name in names}, "warnings": warnings}
 
+    def __call__(self, x: ArrayLike, *, time: float | None = None) -> Evaluation:
+        """Evaluate the grid behind the solution at other points, without solving again.
+
+        Parameters
+        ----------
+        x : array_like of shape (n, dim), or (n,) for dim = 1
+            Points inside the grid's box.
+        time : float
+            Of several times the one to evaluate; default: all.
+
+        Returns
+        -------
+        Evaluation
+            Density, log-density and score with their errors.
+
+        Raises
+        ------
+        ArgumentError
+            A point is outside the box, or there is no grid: the methods "grid" and "meanvalue" leave one.
+
+        Examples
+        --------
+        >>> import heatball
+        >>> s = heatball.solve("-x", "sqrt(2)", "gaussian(mean=0, var=1)", 0.7, [0.0])
+        >>> s([0.5, 1.0]).score.round(4).tolist()
+        [[-0.5], [-1.0]]
+        """
+        return evaluate(self, self._grid, x, time)
+
+    def save(self, path: Path) -> None:
+        """Write the solution to an .npz file, which `heatball.load` reads.
+
+        Parameters
+        ----------
+        path : path
+            The file, with the name as it is given. It is whole or not there.
+
+        See Also
+        --------
+        load : Read it again.
+
+        Notes
+        -----
+        The file has the arrays, the warnings and `configuration`, but not the grid: a solution that was read cannot be
+        called at other points.
+
+        Examples
+        --------
+        >>> import os, tempfile, heatball
+        >>> s = heatball.solve("-x", "sqrt(2)", "gaussian(mean=0, var=1)", 0.7, [0.0, 1.5])
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     s.save(os.path.join(directory, "s.npz"))
+        ...     heatball.load(os.path.join(directory, "s.npz")).configuration["drift"]
+        '-x'
+        """
+        columns = {f"column_{name}": getattr(self, name) for name in _columns()}
+        about = dict(method=self.method, note=self.note, methods=self.methods, configuration=plain(self.configuration),
+                     warnings=[[list(key) if isinstance(key, tuple) else key, text] for key, text in self.warnings.items()])
+        write(path, "Solution", about, dict(x=self.x, time=self.time, tau=self.tau, samples=self.samples, **columns))
+
+    @classmethod
+    def _from_file(cls, head, arrays):
+        """The solution of a file's content."""
+        columns = {name: arrays[f"column_{name}"] for name in _columns()}
+        times = arrays["time"].shape
+        for name, values in columns.items():
+            if values.shape[:len(times) + 1] != (*times, len(arrays["x"])):
+                raise ValueError(f"{name} has shape {values.shape}")
+        warnings = {tuple(key) if isinstance(key, list) else key: text for key, text in head["warnings"]}
+        time, tau = (arrays[name] if times else float(arrays[name]) for name in ("time", "tau"))
+        self = cls(arrays["x"], columns, time, tau, head["method"], head["note"], head["methods"], arrays["samples"], warnings)
+        self.configuration, self._loaded = head["configuration"], True
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**{name: value for name, value in self.__dict__.items() if name != "_grid"}, "_loaded": True}
+
+    def __copy__(self) -> "Solution":
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Solution":
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update({name: value if name == "_grid" else copy.deepcopy(value, memo)
+                              for name, value in self.__dict__.items()})
+        return twin
+
     def plot(self, quantity: str = "density", *, time: float | None = None, ax: Any = None) -> Any:
         """Draw a quantity with its error, by matplotlib; return the axes.
 
@@ -159,3 +255,7 @@ class Solution(Shown):
 
 
 Solution.__module__ = "heatball"
+
+
+def _columns():
+    return [column.name.removeprefix("COLUMN_").lower() for column in Column]

@@ -21,7 +21,7 @@ from heatball._native import (DensityCheck, Denoise, GenerateSettings, Head, Mod
 from heatball._tables import Result, Shown
 from heatball._types import ArrayLike, Floats, Path
 
-__all__ = ["Model", "load"]
+__all__ = ["Model"]
 
 HEADS = {head.name.removeprefix("HEAD_").lower(): int(head) for head in Head}
 PROCESSES = {process.name.removeprefix("PROCESS_").lower(): int(process) for process in Process}
@@ -31,27 +31,8 @@ CHECK_ROWS = 256  # samples of a density check
 CHUNK = 1 << 14  # rows between two chances for KeyboardInterrupt; a multiple of the library's 256
 
 
-def load(path: Path) -> Model:
-    """Read a model from a file that `Model.save` or ``heatball train`` has written.
-
-    Parameters
-    ----------
-    path : path
-        A .safetensors file. One that is not a model, is cut short or was changed is refused with
-        the reason.
-
-    Returns
-    -------
-    Model
-
-    Examples
-    --------
-    >>> import heatball
-    >>> heatball.load("/nowhere/model.safetensors")
-    Traceback (most recent call last):
-    ...
-    heatball.Error: cannot open /nowhere/model.safetensors: No such file or directory
-    """
+def load_model(path: Path) -> Model:
+    """Read a model from a .safetensors file; `heatball.load` reads it too."""
     owner, handle = Handle(1), ctypes.POINTER(_CModel)()
     check(owner.pointer, library.hb_model_load(owner.pointer, path_bytes("path", path),
                                                ctypes.byref(handle)))
@@ -225,6 +206,10 @@ class Model(Shown):
             raise ArgumentError("this model was lent to `watch` and ended with its call; save it "
                                 "there, or copy it")
         return self._handle
+
+    def __call__(self, x: ArrayLike, tau: ArrayLike, label: ArrayLike | None = None) -> Floats:
+        """Return the score at x and tau, as `score` does: a model is a function f(x, tau)."""
+        return self.score(x, tau, label)
 
     def score(self, x: ArrayLike, tau: ArrayLike, label: ArrayLike | None = None, *, threads: int = 0) -> Floats:
         """Return the gradient of ln u at x and tau, of shape (n, dim).
@@ -541,7 +526,7 @@ def _from_bytes(data):
         path = os.path.join(directory, "model.safetensors")
         with open(path, "wb") as file:
             file.write(data)
-        return load(path)
+        return load_model(path)
 
 
 def _lines(text):

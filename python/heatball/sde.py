@@ -6,6 +6,7 @@ import ctypes
 import inspect
 import math
 import numbers
+import os
 from typing import Any, Mapping, Sequence
 
 import numpy as np
@@ -19,7 +20,8 @@ from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Co
                               library)
 from heatball._interrupt import interruptible
 from heatball._solution import Solution
-from heatball._tables import Result
+from heatball._grid import Grid
+from heatball._tables import Result, plain
 from heatball._types import ArrayLike, Drift, Floats, Initial, Noise, Path
 
 __all__ = ["Solution", "mesh", "residual", "solve"]
@@ -198,6 +200,7 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
     >>> s.warnings, bool(s.density_se[0] <= 0.01 * s.density[0])
     ({}, True)
     """
+    given = {name: value for name, value in locals().items() if name not in ("at", "paths", "path_times")}
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
                   facts, convention) as run:
@@ -210,7 +213,20 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
             settings.network = ctypes.pointer(_network(training))
         _fill_sampling(settings.sampling.contents, stderr, stderr_score, max_time, state, save_every, resume)
         run.take_paths(settings.sampling.contents, paths, path_times)
-        return run.solve(settings)
+        return run.solve(settings, _configuration(given))
+
+
+def _configuration(given):
+    """The arguments that are not defaults, as numbers and texts."""
+    defaults = {name: one.default for name, one in inspect.signature(solve).parameters.items()}
+    out = {}
+    for name, value in given.items():
+        if value is None or (isinstance(value, (str, int, float, tuple)) and value == defaults[name]):
+            continue
+        if callable(value):
+            value = getattr(value, "__qualname__", type(value).__name__)
+        out[name] = os.fspath(value) if isinstance(value, os.PathLike) else plain(value)
+    return out
 
 
 def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | ArrayLike | None = None,
@@ -441,7 +457,7 @@ class _Call:
     """One call of the library: the problem, its callbacks, and what they raised."""
 
     def __init__(self, owner, drift, noise, initial, time, at, dim, params, problem, facts=(), convention=None):
-        self.context, self.failures, self.keep = owner.owner.pointer, owner.failures, []
+        self.context, self.failures, self.keep, self.owner = owner.owner.pointer, owner.failures, [], owner
         self.x = _points(at)
         self.time, self.times = _times(time)
         if time is None and problem is None:
@@ -475,7 +491,8 @@ class _Call:
         return self
 
     def __exit__(self, *raised):
-        library.hb_problem_destroy(self.problem)
+        if self.problem is not None:  # else a grid has it
+            library.hb_problem_destroy(self.problem)
 
     def _check(self, status):
         """Raise what a callback raised, else the library's own error."""
@@ -614,7 +631,7 @@ class _Call:
         settings.time = math.nan
         settings.n_times, settings.times = len(self.times), pointer(self.times)
 
-    def solve(self, settings):
+    def solve(self, settings, configuration):
         handle = ctypes.POINTER(NativeSolution)()
         self._check(library.hb_solve(self.context, self.problem, ctypes.byref(settings),
                                      len(self.x), pointer(self.x), ctypes.byref(handle)))
@@ -629,9 +646,15 @@ class _Call:
             method = library.hb_solution_method(handle).decode()
             note = library.hb_solution_note(handle).decode(errors="replace")
             marks = self._marks(handle, lead)
+            grid = None
+            if Grid.behind(handle, n_times):
+                grid = Grid(handle, self.problem, self.keep, self.failures, self.owner)
+                handle = self.problem = None
         finally:
             library.hb_solution_destroy(handle)
-        return Solution(self.x.copy(), columns, time, tau, method, note, *marks)
+        found = Solution(self.x.copy(), columns, time, tau, method, note, *marks)
+        found.configuration, found._grid = configuration, grid
+        return found
 
     def _marks(self, handle, lead):
         """Return methods, samples and warnings of the points, or of times and points."""
