@@ -55,10 +55,9 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
             initial: str | None = None, tau: ArrayLike | None = None, tau_min: float | None = None,
             tau_max: float | None = None, training: ArrayLike | None = None,
             divergence: Callable[..., Any] | None = None, tolerance: float = 0.0, level: float = 0.95,
-            rows: int | None = None, pairs: int | None = None, share: float | None = None,
-            samples: int | None = None, label: int | None = None, seed: int = 1, name: str | None = None,
+            rows: int = 1000, pairs: int = 16, share: float = 0.3, samples: int = 500, label: int | None = None, seed: int = 1, name: str | None = None,
             threads: int = 0, progress: bool | Callable[[int, int], Any] | None = None,
-            max_time: float | None = None) -> Certificate:
+            max_time: float = 0.0) -> Certificate:
     """Test a score against rows that it has not seen.
 
     Every line of the certificate is a number that is 0 for the score of the true distribution of the rows, with its error and

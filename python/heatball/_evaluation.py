@@ -16,7 +16,7 @@ from heatball._process import split_process
 from heatball._tables import Result
 from heatball._types import ArrayLike
 from heatball.data import Mixture, dataset
-from heatball.judge import curl, kolmogorov, mmd
+from heatball.metrics import curl, kolmogorov, mmd
 from heatball.model import Model
 from heatball.random import normal
 
@@ -87,7 +87,7 @@ def evaluate(model: Any, data: Mixture | str | ArrayLike, tau: ArrayLike = (0.01
         raise ArgumentError("process, mean, covariance, tau_min and tau_max are for a callable; a Model has its own")
     if rows.shape[1] != model.dim:
         raise ArgumentError(f"data has {rows.shape[1]} columns; the model has dimension {model.dim}")
-    out = {"tau": [_judge_score(model, truth, rows, real("tau", one), n, seed)
+    out = {"tau": [_of_score(model, truth, rows, real("tau", one), n, seed)
                    for one in np.atleast_1d(tau)]}
     if samples:
         made = model.generate(samples, solver, seed=seed)
@@ -105,7 +105,7 @@ def evaluate(model: Any, data: Mixture | str | ArrayLike, tau: ArrayLike = (0.01
             log_likelihood(model, rows[:likelihood])
         out.update(log_likelihood=found.mean, log_likelihood_se=found.mean_se, bits_per_dim=found.mean_bits_per_dim,
                    bits_per_dim_se=found.mean_bits_per_dim_se)
-    return Result(out, f"Judgement of a model at {len(out['tau'])} tau", rows="tau")
+    return Result(out, f"Evaluation of a model at {len(out['tau'])} tau", rows="tau")
 
 
 class _Callable:
@@ -170,7 +170,7 @@ def score_error(f: Any, truth: Any, tau: float, *, process: str = "ou", n: int =
     return truth.score_error(f, tau, process=process, n=n, seed=seed)
 
 
-def _judge_score(model, truth, rows, tau, n, seed):
+def _of_score(model, truth, rows, tau, n, seed):
     """What is known of the score at one tau."""
     out = {"tau": tau}
     if truth is not None and model.process in ("ou", "ve") and np.all(model.scales == 1):

@@ -23,9 +23,9 @@ __all__ = ["generate"]
 
 def generate(f: Any, n: int, solver: str = "sde", *, dim: int | None = None, process: Any = "ou",
              params: Mapping[str, float] | None = None, mean: ArrayLike | None = None,
-             covariance: ArrayLike | None = None, ends: ArrayLike | None = None, n_steps: int | None = None,
-             n_correct: int | None = None, snr: float | None = None, det_tau: float | None = None,
-             tau_min: float | None = None, tau_max: float | None = None, rho: float | None = None,
+             covariance: ArrayLike | None = None, ends: ArrayLike | None = None, n_steps: int = 500,
+             n_correct: int = 1, snr: float = 0.16, det_tau: float = 0.15, tau_min: float | None = None,
+             tau_max: float | None = None, rho: float = 7.0,
              denoise: str | None = None, within: tuple[float, float] | None = None, tolerance: float | None = None,
              detail: float | None = None, seed: int = 1, first: int = 0, label: ArrayLike | None = None,
              clip: bool | None = None, threads: int = 0) -> Floats:

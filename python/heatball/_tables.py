@@ -155,7 +155,9 @@ class Result(Shown, dict):  # type: ignore[type-arg]
         return [*super().__dir__(), *map(str, self)]
 
     def copy(self) -> "Result":
-        return type(self)(self, self._name, self._axes, self._rows)
+        twin = type(self)(self, self._name, self._axes, self._rows)
+        twin.__dict__.update(self.__dict__)
+        return twin
 
     def _title(self) -> str:
         return self._name or "Result"

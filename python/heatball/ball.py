@@ -1,9 +1,19 @@
-"""The heat ball: constants, exact samplers, kernels, cubature."""
+"""Measures on the heat ball: exact draws, nodes and weights, kernels, constants.
+
+The heat ball of radius r in dimension d is E_r = {(y, s): s > 0, Phi(y, s) >= r^-d}, Phi the heat kernel and s time
+backward from an anchor. The mean of a caloric function over E_r under the Watson measure kappa is its value at the anchor.
+
+    sample      exact draws from the kappa, source and gradient measures
+    nodes       nodes and weights of a cubature, for small dimensions
+    kernel      the kernels themselves
+    constants   the constants of the representation
+    plot        a picture of a ball
+"""
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +26,57 @@ from heatball._native import (MAX_DIM, BallConstants, Cubature, Kernel, Measure,
 from heatball._tables import Result
 from heatball._types import ArrayLike, Floats
 
-__all__ = ["constants", "cubature", "kernel", "plot", "sample"]
+__all__ = ["sample", "nodes", "kernel", "constants", "plot", "Draws", "Nodes", "cubature"]
 
 MEASURES = {measure.name.removeprefix("MEASURE_").lower(): int(measure) for measure in Measure}
 KERNELS = {kernel.name.removeprefix("KERNEL_").lower(): int(kernel) for kernel in Kernel}
 CHUNK = 1 << 24  # normals between two chances for KeyboardInterrupt: some 0.1 s
+
+
+class Draws(NamedTuple):
+    """Draws from a measure on the heat ball; made by `sample`.
+
+    Attributes
+    ----------
+    z : ndarray of shape (n, dim)
+        Places relative to the anchor.
+    sigma : ndarray of shape (n,)
+        Times backward from the anchor, positive.
+
+    Examples
+    --------
+    >>> import heatball
+    >>> z, sigma = heatball.ball.sample("kappa", 3, 10)
+    >>> z.shape, sigma.shape
+    ((10, 3), (10,))
+    """
+
+    z: NDArray[Any]
+    sigma: NDArray[Any]
+
+
+class Nodes(NamedTuple):
+    """Nodes and weights of a cubature for a measure on the heat ball; made by `nodes`.
+
+    Attributes
+    ----------
+    z : ndarray of shape (size, dim)
+        Places relative to the anchor.
+    sigma : ndarray of shape (size,)
+        Times backward from the anchor, positive.
+    weight : ndarray of shape (size,)
+        Positive, with sum 1.
+
+    Examples
+    --------
+    >>> import heatball
+    >>> heatball.ball.nodes("kappa", 2, degree=3).weight.sum().round(12)
+    1.0
+    """
+
+    z: Floats
+    sigma: Floats
+    weight: Floats
 
 
 def _dim(dim):
@@ -63,7 +119,7 @@ def constants(dim: int, lift: int = 0) -> Result:
 
 
 def sample(measure: str, dim: int, n: int, *, lift: int = 0, radius: float = 1.0, seed: int = 1, first: int = 0,
-           dtype: Any = np.float64, threads: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+           dtype: Any = np.float64, threads: int = 0) -> Draws:
     """Draw exactly from a measure on the heat ball of a radius.
 
     Parameters
@@ -112,7 +168,7 @@ def sample(measure: str, dim: int, n: int, *, lift: int = 0, radius: float = 1.0
     for start in range(0, n, rows):
         stop = min(start + rows, n)
         fill(law, first + start, stop - start, radius, threads, z[start:stop], sigma[start:stop])
-    return z, sigma
+    return Draws(z, sigma)
 
 
 def plot(dim: int, n: int = 4000, measure: str = "kappa", *, lift: int = 0, radius: float = 1.0, seed: int = 1,
@@ -197,9 +253,9 @@ def kernel(name: str, y: ArrayLike, s: ArrayLike, radius: float = 1.0) -> Any:
     return out if shape else float(out)
 
 
-def cubature(measure: str, dim: int, *, lift: int = 0, degree: int | None = None, n_time: int | None = None,
-             n_radius: int | None = None, direction_degree: int | None = None,
-             rotate: tuple[int, int] | None = None) -> tuple[Floats, Floats, Floats]:
+def nodes(measure: str, dim: int, *, lift: int = 0, degree: int | None = None, n_time: int | None = None,
+          n_radius: int | None = None, direction_degree: int | None = None,
+          rotate: tuple[int, int] | None = None) -> Nodes:
     """Return nodes and weights of a cubature for a measure on the unit heat ball.
 
     Either `degree`, or all of `n_time`, `n_radius` and `direction_degree`.
@@ -245,7 +301,10 @@ def cubature(measure: str, dim: int, *, lift: int = 0, degree: int | None = None
         call("hb_cubature_nodes", 0, rule, *turn, pointer(z), pointer(sigma), pointer(weight))
     finally:
         library.hb_cubature_destroy(rule)
-    return z, sigma, weight
+    return Nodes(z, sigma, weight)
+
+
+cubature = nodes  # the name before
 
 
 def _rule_of(degree, n_time, n_radius, direction_degree):
@@ -256,4 +315,4 @@ def _rule_of(degree, n_time, n_radius, direction_degree):
         return "hb_cubature_exact", [c_int("degree", degree, 0, INT_MAX)]
     if degree is None and len(given) == 3:
         return "hb_cubature_product", [c_int(*item, 0, INT_MAX) for item in product.items()]
-    raise ArgumentError("cubature takes either degree, or n_time, n_radius and direction_degree")
+    raise ArgumentError("give either degree, or n_time, n_radius and direction_degree")

@@ -63,9 +63,8 @@ class Classifier:
     depth: int
     parameters: int
 
-    def __init__(self, x: ArrayLike, labels: ArrayLike, *, epochs: int | None = None, batch: int | None = None,
-                 width: int | None = None, depth: int | None = None, rate: float | None = None,
-                 ema: float | None = None, shift: float | None = None, seed: int = 42, threads: int = 0) -> None:
+    def __init__(self, x: ArrayLike, labels: ArrayLike, *, epochs: int = 20, batch: int = 256, width: int = 256,
+                 depth: int = 2, rate: float = 0.002, ema: float = 0.998, shift: float | None = None, seed: int = 42, threads: int = 0) -> None:
         given = dict(epochs=epochs, batch=batch, width=width, depth=depth, rate=rate, ema=ema,
                      shift=shift, seed=seed)
         settings, x = _settings(given), rows("x", x)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-from typing import Any, overload
+import warnings
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,39 +20,70 @@ from heatball._native import Mixture as _CMixture, Process, ScoreError, library
 from heatball._tables import Result
 from heatball._types import ArrayLike, Floats
 
-__all__ = ["Mixture", "dataset"]
+__all__ = ["Mixture", "dataset", "dataset_names"]
 
 PROCESSES = {"ou": Process.PROCESS_OU, "ve": Process.PROCESS_VE}
 
 
-@overload
-def dataset(name: None = None) -> list[str]: ...
-@overload
-def dataset(name: str) -> Mixture: ...
-def dataset(name: str | None = None) -> Mixture | list[str]:
-    """Return one of the planar sets by its name, or the names.
+def dataset(name: str = None) -> Mixture:  # type: ignore[assignment]
+    """Return a data set of the plane by its name, as the mixture of Gaussians that it is drawn from.
 
     Parameters
     ----------
     name : str
-        One of the names; None: return the list of them.
+        One of `dataset_names`.
 
     Returns
     -------
-    Mixture, or list of str
+    Mixture
+        With exact samples, densities and scores.
+
+    Raises
+    ------
+    ArgumentError
+        A ValueError: there is no data set with this name.
+
+    See Also
+    --------
+    dataset_names : The names.
 
     Examples
     --------
     >>> import heatball
-    >>> heatball.dataset()[:2]
-    ['asymmetric_gmm', 'sparse_dense_gmm']
     >>> ring = heatball.dataset("ring")
     >>> ring, ring.sample(5).shape
     (Mixture of 96 Gaussians in dimension 2 (ring), (5, 2))
     """
     if name is None:
-        return texts(library.hb_data_names())
+        return _names_of_old()
     return Mixture._named(name)
+
+
+def dataset_names() -> list[str]:
+    """Return the names of the data sets that `dataset` takes.
+
+    Returns
+    -------
+    list of str
+        In a fixed order.
+
+    See Also
+    --------
+    dataset : A data set by its name.
+
+    Examples
+    --------
+    >>> import heatball
+    >>> heatball.dataset_names()[:2]
+    ['asymmetric_gmm', 'sparse_dense_gmm']
+    """
+    return texts(library.hb_data_names())
+
+
+def _names_of_old() -> Any:
+    """What dataset() gave before `dataset_names`; it goes with the next release."""
+    warnings.warn("dataset() without a name is deprecated; take dataset_names()", DeprecationWarning, stacklevel=3)
+    return dataset_names()
 
 
 class Mixture:

@@ -93,8 +93,8 @@ class ScoreDensity:
     maps_: list[str]
     n_features_in_: int
 
-    def __init__(self, method: str = "hb", *, maps: str | Sequence[Any] = "auto", steps: int | None = 2000,
-                 width: int | None = 128, depth: int | None = None, batch: int | None = None, likelihood: str = "auto",
+    def __init__(self, method: str = "hb", *, maps: str | Sequence[Any] = "auto", steps: int = 2000,
+                 width: int = 128, depth: int = 3, batch: int = 256, likelihood: str = "auto",
                  error: float = 0.05, seed: int = 42, threads: int = 0) -> None:
         self.method, self.maps, self.steps, self.width, self.depth, self.batch = method, maps, steps, width, depth, batch
         self.likelihood, self.error, self.seed, self.threads = likelihood, error, seed, threads

@@ -275,9 +275,9 @@ class Model(Shown):
              pointer(out))
         return out
 
-    def generate(self, n: int, solver: str = "sde", *, label: ArrayLike | None = None, n_steps: int | None = None,
-                 n_correct: int | None = None, snr: float | None = None, det_tau: float | None = None,
-                 tau_min: float | None = None, tau_max: float | None = None, rho: float | None = None,
+    def generate(self, n: int, solver: str = "sde", *, label: ArrayLike | None = None, n_steps: int = 500,
+                 n_correct: int = 1, snr: float = 0.16, det_tau: float = 0.15, tau_min: float | None = None,
+                 tau_max: float | None = None, rho: float = 7.0,
                  denoise: str | None = None, clip: bool | None = None, tolerance: float | None = None,
                  ends: ArrayLike | None = None, detail: float | None = None, seed: int = 1, first: int = 0,
                  threads: int = 0) -> Floats:

@@ -21,7 +21,8 @@ from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Co
 from heatball._interrupt import interruptible
 from heatball._solution import Solution
 from heatball._grid import Grid
-from heatball._tables import Result, plain
+from heatball._residual import Residual
+from heatball._tables import plain
 from heatball._types import ArrayLike, Drift, Floats, Initial, Noise, Path
 
 __all__ = ["Solution", "mesh", "residual", "solve"]
@@ -234,7 +235,7 @@ def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | A
              quantity: str = "v", dim: int | None = None, params: Mapping[str, float] | None = None,
              facts: str | Sequence[str] = (), samples: int | None = None, lift: int | None = None, degree: int = 0,
              seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None, process: Any = "ou",
-             share: ArrayLike | None = None, tau_min: float = 0.0) -> Result:
+             share: ArrayLike | None = None, tau_min: float = 0.0) -> Residual:
     """Return the mean-value residual of a problem's solution, or of any log-density or score, for several radii.
 
     R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] is zero for an exact solution; 4 R_r/(C1 r^2), the
@@ -673,6 +674,14 @@ class _Call:
         shape = lead + (self.x.shape if column in scores else (len(self.x),))
         return np.ctypeslib.as_array(library.hb_solution_values(handle, column), shape).copy()
 
+    def _tau(self):
+        """tau at the time of the problem, inf at time inf."""
+        time = library.hb_problem_time(self.problem) if math.isnan(self.time) else self.time
+        tau = ctypes.c_double(math.inf)
+        if math.isfinite(time):
+            self._check(library.hb_problem_tau_of_t(self.context, self.problem, time, ctypes.byref(tau)))
+        return tau.value
+
     def residual(self, settings, quantity, radii):
         names = ("residual", "residual_se", "scaled", "scaled_se")
         out = {name: np.empty((len(self.x), len(radii))) for name in names}
@@ -681,7 +690,8 @@ class _Call:
         self._check(library.hb_solve_residual(
             self.context, self.problem, ctypes.byref(settings), len(self.x), len(radii),
             pointer(self.x), pointer(radii), ctypes.byref(values)))
-        return Result({"radius": radii.copy(), **out}, "Mean-value residual: 0 for an exact solution", ("point", "radius"))
+        return Residual._make(self.x.copy(), np.full(len(self.x), self._tau()), radii.copy(), out,
+                              "Mean-value residual: 0 for an exact solution")
 
 
 def drift_text(drift):

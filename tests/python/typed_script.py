@@ -26,7 +26,7 @@ table: Any = s.to_pandas()
 as_dict: dict[str, Any] = s.to_dict()
 ax: Any = s.plot("score", time=0.5)
 
-residual: heatball.Result = heatball.residual("-x", "sqrt(2)", "gaussian(mean=1, var=0.4)", 0.5, [0.3, 1.7], [0.2, 0.4])
+residual: heatball.Residual = heatball.residual("-x", "sqrt(2)", "gaussian(mean=1, var=0.4)", 0.5, [0.3, 1.7], [0.2, 0.4])
 scaled = residual["scaled"] + residual.scaled
 residual.plot("scaled", ax=ax)
 
@@ -35,7 +35,7 @@ nodes, times, weights = heatball.cubature("kappa", 2, degree=3)
 value: Any = heatball.kernel("heat", [0.0, 0.0], 0.02)
 first: float = heatball.constants(2)["C1"] + heatball.budget(2, lambda T: 1 + T, 0.5).T0
 
-names: list[str] = heatball.dataset()
+names: list[str] = heatball.dataset_names()
 moons: heatball.Mixture = heatball.dataset("two_moon")
 x = moons.sample(100, tau=0.3, process="ve")
 mine = heatball.Mixture([1, 1], [[-1.0], [1.0]], np.ones((2, 1, 1)))
