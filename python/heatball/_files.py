@@ -17,6 +17,7 @@ from typing import Any, Callable, Mapping
 import numpy as np
 
 from heatball._arguments import path_bytes
+from heatball._context import team_rank
 from heatball._errors import ArgumentError, Error
 from heatball._types import Path
 from heatball._version import __version__
@@ -90,7 +91,9 @@ def load(path: Path) -> Any:
 
 
 def write(path: Path, kind: str, about: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-    """Write an archive, which is whole or not there."""
+    """Write an archive, which is whole or not there; of a process group rank 0 writes it."""
+    if team_rank() > 0:
+        return
     place = os.fsdecode(path_bytes("path", path))
     head = json.dumps({HEAD: kind, "format": FORMAT, "version": __version__, **about})
     partial = f"{place}.{os.getpid()}.part"

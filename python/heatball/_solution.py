@@ -23,7 +23,9 @@ class Solution(Shown):
     Attributes
     ----------
     x : ndarray of shape (n, dim)
+        The points.
     density, density_se, log_density, log_density_se : ndarray of shape (n,)
+        u and ln u, with errors.
     score, score_se : ndarray of shape (n, dim)
         The gradient of the log-density.
     entropy_density, entropy_density_se : ndarray of shape (n,)
@@ -42,6 +44,15 @@ class Solution(Shown):
         Why the errors of a point, by its index, cannot be trusted; such errors are infinite.
     configuration : dict
         The arguments of `solve` but for the points and trajectories, as numbers and texts; of a function its name.
+
+    See Also
+    --------
+    solve : Make one.
+
+    Notes
+    -----
+    What an error is depends on the method: an estimate from refinement (grid), a standard error (particles, walk, network,
+    meanvalue), or a bound of rounding (closed forms).
 
     Of several times all of these but `x`, `t`, `method` and `note` have an axis of the times before their own: density has
     shape (times, n) and score (times, n, dim); time and tau are arrays of shape (times,), `methods` is a list for each time, and
@@ -219,11 +230,7 @@ class Solution(Shown):
         return twin
 
     def plot(self, quantity: str = "density", *, time: float | None = None, ax: Any = None) -> Any:
-        """Draw a quantity with its error, by matplotlib; return the axes.
-
-        In one dimension: a curve with its error, of several times coloured by time. In two dimensions: a picture if the points are a
-        mesh (`mesh`), else coloured points; of several times up to six pictures. Above: points by their number, or of several
-        times curves over time. Values whose error is not known are marked.
+        """Draw a quantity with its error, by matplotlib.
 
         Parameters
         ----------
@@ -236,12 +243,19 @@ class Solution(Shown):
 
         Returns
         -------
-        matplotlib.axes.Axes, or an array of them for several pictures
+        matplotlib.axes.Axes, or an array of them
+            The axes; an array for several pictures.
 
         Raises
         ------
         ImportError
             When matplotlib is not installed.
+
+        Notes
+        -----
+        In one dimension: a curve with its error, of several times coloured by time. In two dimensions: a picture if the points are
+        a mesh, else coloured points; of several times up to six pictures. Above: points by their number, or curves over time.
+        Values whose error is not known are marked.
 
         Examples
         --------

@@ -20,31 +20,31 @@ __all__ = ["Classifier"]
 
 
 class Classifier:
-    """A network that gives the probability of each class of a row, trained on rows with labels.
+    """A network that gives the probability of each class, trained on samples with labels.
 
     Parameters
     ----------
     x : array_like of shape (n, dim)
-        Rows; images as rows of side * side pixels.
-    labels : array_like of shape (n,)
+        Samples; images as rows of side * side pixels.
+    labels : array_like of int of shape (n,)
         Classes 0, 1, ...
     epochs, batch : int
-        20 times through the rows, 256 at a time.
+        Passes through the samples, and samples of a step.
     width, depth : int
-        Of the network: 256, 2.
+        Width and number of the hidden layers.
     rate, ema : float
-        Peak learning rate 0.002, decay of the averaged weights 0.998.
+        Peak learning rate, and decay of the averaged weights.
     shift : float
-        Square images are moved at random by up to so many pixels while it trains; default: 1 when
-        dim is a square of 64 or more, else 0.
+        Largest random shift of square images in pixels; default: 1 when dim is a square of 64 or more, else 0.
     seed : int
-        42.
+        Seed of all random numbers.
     threads : int
         0: one per core. The weights do not depend on it.
 
     Attributes
     ----------
     dim, classes, width, depth, parameters : int
+        Of the network.
 
     Examples
     --------
@@ -83,6 +83,16 @@ class Classifier:
     def load(cls, path: Path) -> Classifier:
         """Read a classifier from a file that `save` has written.
 
+        Parameters
+        ----------
+        path : path
+            The .safetensors file.
+
+        Returns
+        -------
+        Classifier
+            With the weights of the file.
+
         Examples
         --------
         >>> import heatball
@@ -112,7 +122,19 @@ class Classifier:
                 f"{self.width}, depth {self.depth}")
 
     def predict(self, x: ArrayLike, *, threads: int = 0) -> Floats:
-        """Return the probabilities of the classes, of shape (n, classes).
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        x : array_like of shape (n, dim)
+            Samples.
+        threads : int
+            0: one per core. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of shape (n, classes)
+            Probabilities; each row adds up to 1.
 
         Examples
         --------
@@ -132,6 +154,11 @@ class Classifier:
 
     def save(self, path: Path) -> None:
         """Write the classifier to a .safetensors file, which is whole or not there.
+
+        Parameters
+        ----------
+        path : path
+            The file.
 
         Examples
         --------

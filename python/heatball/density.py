@@ -24,7 +24,14 @@ LIKELIHOODS = {"auto": 0, "direct": 1, "ode": 2}
 
 
 class NotFittedError(ArgumentError, AttributeError):
-    """An estimator was asked before `fit`; a ValueError and an AttributeError, as that of scikit-learn.
+    """An estimator was used before `fit`; a ValueError and an AttributeError, as that of scikit-learn.
+
+    Parameters
+    ----------
+    message : str
+        The sentence.
+    status : int
+        The library's status code.
 
     Examples
     --------
@@ -100,7 +107,17 @@ class ScoreDensity:
         self.likelihood, self.error, self.seed, self.threads = likelihood, error, seed, threads
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; deep has no effect.
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool
+            Without effect; for scikit-learn.
+
+        Returns
+        -------
+        dict
+            Names and values.
 
         Examples
         --------
@@ -111,7 +128,17 @@ class ScoreDensity:
         return {name: getattr(self, name) for name in _names(type(self))}
 
     def set_params(self, **params: Any) -> ScoreDensity:
-        """Set parameters by name; return the estimator.
+        """Set parameters by name.
+
+        Parameters
+        ----------
+        **params : dict
+            Names and values.
+
+        Returns
+        -------
+        ScoreDensity
+            The estimator itself.
 
         Examples
         --------
@@ -133,7 +160,24 @@ class ScoreDensity:
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def fit(self, X: ArrayLike, y: Any = None) -> ScoreDensity:
-        """Choose the maps and train the model on rows X, of shape (n, dim); y is ignored. Return the estimator.
+        """Choose the maps and train the model.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, dim), or (n,) for dim = 1
+            Samples: at least two, all finite, without a constant column. A data frame's names are kept.
+        y : None
+            Ignored; for scikit-learn.
+
+        Returns
+        -------
+        ScoreDensity
+            The estimator itself.
+
+        Raises
+        ------
+        ArgumentError
+            A ValueError that names the row or column at fault.
 
         Examples
         --------
@@ -166,7 +210,19 @@ class ScoreDensity:
             raise ArgumentError(f"error is {self.error}; it must be 0 or more, in nats")
 
     def map_columns(self, X: ArrayLike) -> tuple[Floats, Floats]:
-        """Return the mapped rows, (n, dim), and the logarithm of the Jacobian of the maps, (n,), -inf outside their domain.
+        """Return the mapped samples and the logarithm of the Jacobian of the maps.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, dim)
+            Samples.
+
+        Returns
+        -------
+        z : ndarray of shape (n, dim)
+            The mapped samples.
+        slopes : ndarray of shape (n,)
+            The logarithm of the Jacobian, -inf outside the domain of a map.
 
         Examples
         --------
@@ -185,11 +241,26 @@ class ScoreDensity:
         return np.stack([z for z, _ in parts], 1), np.sum([slopes for _, slopes in parts], 0)
 
     def score_samples(self, X: ArrayLike, return_error: bool = False) -> Any:
-        """Return ln p of each row in nats, of shape (n,); with return_error also its error, of shape (n,).
+        """Return ln p of each sample in nats.
 
-        The error is that of the numbers, as `heatball.log_likelihood` reports it (from one pass a standard error,
-        by the ODE a bound), not how far the learnt density is from the true one. Rows outside the domain of a map
-        have -inf and the error 0. p is the density with the noise of tau_min, 0.045 standard deviations of a mapped column.
+        Parameters
+        ----------
+        X : array_like of shape (n, dim)
+            Samples.
+        return_error : bool
+            Return the errors too.
+
+        Returns
+        -------
+        values : ndarray of shape (n,)
+            ln p; -inf outside the domain of a map.
+        errors : ndarray of shape (n,)
+            With `return_error`: the numerical error, from one pass a standard error, by the ODE a bound; 0 outside the domain.
+
+        Notes
+        -----
+        p is the density with the noise of tau_min, 0.045 standard deviations of a mapped column. The error does not say how far the
+        learnt density is from the true one.
 
         Examples
         --------
@@ -211,7 +282,19 @@ class ScoreDensity:
         return (values, errors) if return_error else values
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Return the mean of ln p over rows, in nats, so that cross-validation takes the best density; y is ignored.
+        """Return the mean of ln p in nats, which cross-validation takes.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, dim)
+            Samples, at least one.
+        y : None
+            Ignored; for scikit-learn.
+
+        Returns
+        -------
+        float
+            The mean log-likelihood; larger is better.
 
         Examples
         --------
@@ -227,10 +310,19 @@ class ScoreDensity:
         return float(np.mean(values))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Floats:
-        """Return random rows of the density, of shape (n_samples, dim).
+        """Return random samples of the density.
 
-        random_state is an integer or a random generator of NumPy, from which one is drawn; default: `seed`, the same rows
-        at every call.
+        Parameters
+        ----------
+        n_samples : int
+            Their number.
+        random_state : int, numpy.random.Generator or numpy.random.RandomState
+            Seed, or a generator from which one is drawn; default: `seed`, the same samples at every call.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, dim)
+            The samples.
 
         Examples
         --------

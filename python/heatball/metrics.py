@@ -34,23 +34,33 @@ SIZE_MAX = 2**63 - 1
 def mmd(x: ArrayLike, y: ArrayLike, *, single: bool = False, threads: int = 0) -> Result:
     """Return the maximum mean discrepancy of two samples.
 
-    The kernel is the mean over c = 1/4, 1/2, 1, 2, 4 of exp(-|a-b|^2/(2 c^2 h^2)), h the median
-    distance among up to 1000 rows of y.
-
     Parameters
     ----------
     x, y : array_like of shape (n, dim), (m, dim)
-        At least 4 rows each.
+        Generated and real samples, at least 4 each.
     single : bool
-        c = 1 alone.
+        Take c = 1 alone in the kernel.
     threads : int
         0: one per core. The result does not depend on it.
 
     Returns
     -------
-    Result, a dict
-        mmd (the root of the biased estimate), mmd2 (the unbiased one of the square, which may be
-        negative), mmd2_se (its standard error), bandwidth (h).
+    Result
+        mmd (the root of the biased estimate), mmd2 (the unbiased estimate of the square, which may be negative), mmd2_se (its
+        standard error), bandwidth (h).
+
+    See Also
+    --------
+    mmd_floor : The value for samples of one distribution.
+
+    Notes
+    -----
+    The kernel is the mean over c = 1/4, 1/2, 1, 2, 4 of exp(-|a-b|^2/(2 c^2 h^2)), h the median distance among up to 1000 rows
+    of y [1]_.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
 
     Examples
     --------
@@ -68,20 +78,20 @@ def mmd(x: ArrayLike, y: ArrayLike, *, single: bool = False, threads: int = 0) -
 
 
 def kolmogorov(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> Result:
-    """Return Kolmogorov's distance of two samples in each column, whatever their units.
+    """Return the Kolmogorov-Smirnov distance of two samples in each column, whatever their units.
 
     Parameters
     ----------
     x, y : array_like of shape (n, dim), (m, dim)
+        The two samples.
     threads : int
         0: one per core. The result does not depend on it.
 
     Returns
     -------
-    Result, a dict
-        distance, of shape (dim,): the largest difference of the fractions of rows of x and of y below a
-        value; floor: what samples of equal distributions exceed in any of the columns with probability 5 % at
-        most.
+    Result
+        distance, of shape (dim,): the largest difference of the two empirical distribution functions; floor: what samples of
+        equal distributions exceed in any column with probability 5 % at most.
 
     Examples
     --------
@@ -101,20 +111,18 @@ def kolmogorov(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> Result:
 
 def mmd_floor(a: ArrayLike, b: ArrayLike, n: int, m: int, *, times: int = 50, seed: int = 42, single: bool = False,
               threads: int = 0) -> Result:
-    """Return what `mmd` gives for rows of the same distribution: the floor for generated rows.
-
-    `times` times, n rows of a against m rows of b, drawn without repetition.
+    """Return what `mmd` gives for samples of one distribution: the null baseline of generated samples.
 
     Parameters
     ----------
     a, b : array_like of shape (n_a, dim), (n_b, dim)
-        Real rows, those of b other than those of a.
+        Real samples, those of b other than those of a.
     n, m : int
-        Rows of each comparison, as many as of generated and real rows in `mmd`.
+        Sizes of each comparison: those of generated and real samples in `mmd`.
     times : int
-        20 or more.
+        Comparisons, 20 or more, each with n rows of a and m rows of b drawn without repetition.
     seed : int
-        Of the choice of rows.
+        Seed of the choice of rows.
     single : bool
         As in `mmd`.
     threads : int
@@ -122,8 +130,12 @@ def mmd_floor(a: ArrayLike, b: ArrayLike, n: int, m: int, *, times: int = 50, se
 
     Returns
     -------
-    Result, a dict
-        mmd, mmd2: means over the times; mmd_upper, mmd2_upper: their 95 % quantiles.
+    Result
+        mmd, mmd2: means over the comparisons; mmd_upper, mmd2_upper: their 95 % quantiles.
+
+    See Also
+    --------
+    mmd : The discrepancy itself.
 
     Examples
     --------
@@ -143,18 +155,21 @@ def mmd_floor(a: ArrayLike, b: ArrayLike, n: int, m: int, *, times: int = 50, se
 
 
 def nearest(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> tuple[Integers, Floats]:
-    """Return (index, distance): the nearest row of y to each row of x.
+    """Return the nearest row of y to each row of x.
 
     Parameters
     ----------
     x, y : array_like of shape (n, dim), (m, dim)
+        The two samples.
     threads : int
         0: one per core. The result does not depend on it.
 
     Returns
     -------
-    tuple of arrays of shape (n,)
-        The first of several equally near rows; Euclidean distances.
+    index : ndarray of int of shape (n,)
+        The first of several equally near rows.
+    distance : ndarray of shape (n,)
+        Euclidean distances.
 
     Examples
     --------
@@ -170,23 +185,27 @@ def nearest(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> tuple[Integers, 
 
 
 def precision_recall(x: ArrayLike, y: ArrayLike, k: int = 3, *, threads: int = 0) -> tuple[float, float]:
-    """Return (precision, recall) of generated rows x against real rows y, by k-th neighbours.
-
-    Precision is the fraction of x within the k-th neighbour's distance of some row of y, that distance
-    taken among y; recall is the same with x and y exchanged (Kynkaanniemi et al., 2019).
+    """Return precision and recall of generated samples x against real samples y, by nearest neighbours.
 
     Parameters
     ----------
     x, y : array_like of shape (n, dim), (m, dim)
-        More than k rows each.
+        Generated and real samples, more than k each.
     k : int
-        1 to 100.
+        The neighbour, 1 to 100.
     threads : int
         0: one per core. The result does not depend on it.
 
     Returns
     -------
-    tuple of float
+    precision : float
+        Fraction of x within the k-th neighbour's distance of some row of y, that distance taken among y [1]_.
+    recall : float
+        The same with x and y exchanged.
+
+    References
+    ----------
+    .. [1] T. Kynkäänniemi et al., "Improved precision and recall metric for assessing generative models", NeurIPS 2019.
 
     Examples
     --------
@@ -203,20 +222,21 @@ def precision_recall(x: ArrayLike, y: ArrayLike, k: int = 3, *, threads: int = 0
 
 
 def memorisation(x: ArrayLike, held_out: ArrayLike, training: ArrayLike, *, threads: int = 0) -> Result:
-    """Return how near generated rows x are to training rows, beside held-out real rows.
+    """Return how near generated samples are to training samples, beside held-out real samples.
 
     Parameters
     ----------
     x, held_out, training : array_like of shape (n, dim), (m, dim), (n_t, dim)
+        Generated samples, real samples that were not trained on, and those that were.
     threads : int
         0: one per core. The result does not depend on it.
 
     Returns
     -------
-    Result, a dict
-        median, real_median: of the distances to the nearest training row, of x and of held_out;
-        ratio of them, 1 when x is as far as real rows are, 0 for copies; near: the 1st percentile
-        of the real distances; fraction of x nearer than that.
+    Result
+        median, real_median: of the distances to the nearest training sample, of x and of held_out; ratio: of the two, 1 when x
+        is as far as real samples are, 0 for copies; near: the 1st percentile of the real distances; fraction: of x nearer
+        than that.
 
     Examples
     --------
@@ -235,16 +255,17 @@ def memorisation(x: ArrayLike, held_out: ArrayLike, training: ArrayLike, *, thre
 
 def artifacts(images: ArrayLike, theta: float, *, kind: str = "median", least: int = 1,
               threads: int = 0) -> tuple[Integers, int]:
-    """Return (specks, affected): salt-and-pepper pixels of each image, and images with them.
+    """Count salt-and-pepper pixels of images.
 
     Parameters
     ----------
     images : array_like of shape (n, height, width)
+        The images.
     theta : float
         Strength above which a pixel is a speck; `artifact_threshold` gives it for real images.
-    kind : str
-        What the strength of a pixel is: "median", |p - median of its 3 x 3 neighbourhood|, or
-        "isolated", how far it is above the highest or below the lowest of the 8 around it.
+    kind : {"median", "isolated"}
+        Strength of a pixel: its distance to the median of its 3 x 3 neighbourhood, or how far it is above the highest or below
+        the lowest of the 8 around it.
     least : int
         Specks that make an image affected.
     threads : int
@@ -252,8 +273,10 @@ def artifacts(images: ArrayLike, theta: float, *, kind: str = "median", least: i
 
     Returns
     -------
-    tuple
-        Array of int of shape (n,); int.
+    specks : ndarray of int of shape (n,)
+        Specks of each image.
+    affected : int
+        Images with at least `least` specks.
 
     Examples
     --------
@@ -274,19 +297,25 @@ def artifacts(images: ArrayLike, theta: float, *, kind: str = "median", least: i
 
 def artifact_threshold(images: ArrayLike, share: float = 0.01, *, kind: str = "median", least: int = 1,
                        threads: int = 0) -> float:
-    """Return the smallest theta of `artifacts` that at most `share` of real images exceeds.
+    """Return the smallest theta of `artifacts` by which at most a fraction of real images is affected.
 
     Parameters
     ----------
     images : array_like of shape (n, height, width)
+        Real images.
     share : float
-        At least 0, below 1.
-    kind, least, threads
+        The fraction, at least 0 and below 1.
+    kind : {"median", "isolated"}
         As in `artifacts`.
+    least : int
+        As in `artifacts`.
+    threads : int
+        0: one per core. The result does not depend on it.
 
     Returns
     -------
     float
+        The threshold.
 
     Examples
     --------
@@ -306,28 +335,29 @@ def artifact_threshold(images: ArrayLike, share: float = 0.01, *, kind: str = "m
 
 def curl(field: Any, x: ArrayLike, tau: float = 0.0, *, probes: int = 0, seed: int = 42,
          process: Any = "ou") -> tuple[float, float]:
-    """Return (curl, error): the fraction of the antisymmetric part of a field's Jacobian.
-
-    E |J - J^T|^2/(4 E |J|^2) over the points: 0 for a gradient, 1 for a rotation.
+    """Return the fraction of the antisymmetric part of a field's Jacobian.
 
     Parameters
     ----------
-    field : callable
-        field(x, tau) of shape (n, dim) for x of shape (n, dim) and tau of shape (n,); or a Model or Mixture.
+    field : callable, Model, or Mixture
+        field(x, tau) of shape (n, dim) for x of shape (n, dim) and tau of shape (n,).
     x : array_like of shape (n, dim)
         Points, dim 2 or more.
     tau : float
-        Handed to the field.
+        Argument of the field.
     probes : int
-        0: the whole Jacobian; 2 to dim-1: that many random directions, for large dim.
+        0: the whole Jacobian; 2 to dim-1: as many random directions, for large dim.
     seed : int
-        Of the directions.
-    process : str
-        Of a Mixture: "ou" or "ve".
+        Seed of the directions.
+    process : {"ou", "ve"}
+        Of a Mixture.
 
     Returns
     -------
-    tuple of float
+    value : float
+        E |J - J^T|^2/(4 E |J|^2) over the points: 0 for a gradient, 1 for a rotation.
+    error : float
+        Its standard error.
 
     Examples
     --------
@@ -345,10 +375,7 @@ def curl(field: Any, x: ArrayLike, tau: float = 0.0, *, probes: int = 0, seed: i
 
 
 def helmholtz(field: ArrayLike, hx: float, hy: float) -> Result:
-    """Return the curl-free and the divergence-free part of a planar field on a regular grid.
-
-    field - mean = gradient + rotation; the gradient is the nearest one in the mean square over the
-    box, the rotation has no divergence and no flow through the boundary.
+    """Return the curl-free and the divergence-free part of a two-dimensional field on a regular grid.
 
     Parameters
     ----------
@@ -359,9 +386,13 @@ def helmholtz(field: ArrayLike, hx: float, hy: float) -> Result:
 
     Returns
     -------
-    Result, a dict
-        gradient, rotation of shape (ny, nx, 2); gradient_mass, rotation_mass: their fractions of the
-        sum of squares.
+    Result
+        gradient, rotation of shape (ny, nx, 2); gradient_mass, rotation_mass: their fractions of the sum of squares.
+
+    Notes
+    -----
+    field - mean = gradient + rotation. The gradient is the nearest one in the mean square over the box; the rotation has no
+    divergence and no flow through the boundary.
 
     Examples
     --------

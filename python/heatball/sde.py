@@ -86,85 +86,107 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
           radius: float | None = None, lift: int | None = None, degree: int = 0, points: int | None = None,
           box: ArrayLike | None = None, training: int | None = None,
           seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None) -> Solution:
-    """Solve dx = f(x,t) dt + G(x,t) dW from an initial density, at points.
+    """Solve dx = f(x, t) dt + G(x, t) dW from an initial density, at points.
 
     Parameters
     ----------
     drift : str, list of str, or callable
-        The drift f: components separated by commas, or one each, in x1 .. xd (x, y, z for d <= 3),
-        t, pi and the names of `params`; or a function f(x, t), or f(x) when t does not matter, of x
-        with shape (n, dim) that returns an array of the same shape. docs/reference/expressions.md.
+        The drift f: components separated by commas, or one each, in x1 .. xd (x, y, z for d <= 3), t, pi and the names of
+        `params`; or a function f(x, t), or f(x), of x with shape (n, dim) that returns an array of the same shape.
     noise : str, float, array_like, list of str, or callable
-        G: one number or formula for all axes, a sequence of dim of them, one for each axis, or a matrix of
-        dim rows and any number of columns (nested lists, an array, or text with the rows by semicolons:
-        "1, 0; 0.3, 0.8"), in t, x and the names of `params`; or a function G(x, t), or G(x), of x with
-        shape (n, dim) that returns (n, dim, m). Default 1. docs/reference/which-sdes.md says what each needs.
+        The noise G: one number or formula for all axes, one for each axis, or a matrix of dim rows and any number of columns
+        (nested lists, an array, or text as "1, 0; 0.3, 0.8"), in x, t and the names of `params`; or a function G(x, t), or
+        G(x), that returns shape (n, dim, m). Default: 1.
     initial : str or callable
-        "gaussian(mean=1 -0.5, var=0.4)", "mixture(FILE.csv)", "stationary", "samples(FILE.npy)",
-        "uniform(low high, ...)", "product(1/(1+x^2))", "density(EXPR)", "point(1 -0.5)"
-        (docs/reference/problem-files.md); or a function of x with shape (n, dim) that returns the n
-        log-densities, up to a constant.
+        The initial density: "gaussian(mean=1 -0.5, var=0.4)", "mixture(FILE.csv)", "stationary", "samples(FILE.npy)",
+        "uniform(low high, ...)", "product(1/(1+x^2))", "density(EXPR)" or "point(1 -0.5)"; or a function of x with shape
+        (n, dim) that returns the n log-densities, up to a constant.
     time : float, or array_like of shape (times,)
-        The time t, or several times in one solve, in any order; with `problem`, default the file's. The grid integrates once
-        and keeps its solution at each time; methods that sample do so for each time. Not several with `paths` or `state`. inf: the stationary density, which needs no
-        `initial` (docs/explanation/stationary.md).
+        The time t, or several in any order; inf: the stationary density, which needs no `initial`. Default: that of `problem`.
+        The grid integrates once for all times. Several times do not go with `paths` or `state`.
     at : array_like of shape (n, dim), or (n,) for dim = 1
         The points; `mesh` makes those of a mesh.
     dim : int
-        Default: the number of drift components; for a callable drift the last axis of `at`.
+        The dimension; default: the number of drift components, for a callable drift the last axis of `at`.
     params : dict
         Named numbers of the expressions.
-    facts : sequence of str
-        What is known of a callable drift: "autonomous" (no t), "linear" (A(t) x + c(t)), "gradient"
-        (-grad V). Nothing is assumed but that f(x) is autonomous; a fact allows faster and more
-        accurate ways, and one that values at a few points contradict is refused. Of a drift that is
-        text all of it is read off the formula.
-    method : str
-        "auto"; "grid" (dim 1 to 3); "particles" or "walk": by sampling, in any dimension; "meanvalue":
-        averages over heat balls on the grid's solution; "network": walks that a network guides, which is
-        trained on the problem first (docs/explanation/guided-walks.md). "auto" takes the grid where there is one, else
-        particles and walks, each where it is better.
+    facts : str or sequence of str
+        What is known of a callable drift: "autonomous" (no t), "linear" (A(t) x + c(t)), "gradient" (-grad V). A fact
+        allows faster and more accurate methods; one that values at a few points contradict is refused.
+    method : {"auto", "grid", "particles", "walk", "meanvalue", "network"}
+        The grid is for dim 1 to 3; "particles" and "walk" sample in any dimension; "meanvalue" averages over heat balls on
+        the grid's solution; "network" guides walks by a network. "auto" takes the grid where there is one, else particles and
+        walks, each where it is better.
     samples : int
-        Walks per point, trajectories, or of "meanvalue" antithetic pairs per point; default 100000,
-        32768 and 10000. With `stderr` or `stderr_score` at least so many.
+        Walks per point, trajectories, or antithetic pairs per point of "meanvalue"; default: 100000, 32768 and 10000. With
+        `stderr` or `stderr_score` the least number.
     stderr, stderr_score : float
         Sample until the relative errors of density and score are at most this at every point.
     max_time : float
-        End trials and rounds after so many seconds; `note` names the points that did not reach the error,
-        and a point without a complete round is NaN with a warning. The grid fails when it is not done
-        by then; with "auto" it gets half, and samples take over.
+        Seconds after which sampling ends; `note` then names the points that did not reach the error. The grid fails when it
+        is not done by then; with "auto" it gets half of the time.
     paths : array_like of shape (paths, times, dim), or (paths, times) for dim = 1
         Trajectories for "particles" instead of simulated ones.
     path_times : array_like of shape (times,)
-        Their times, the last one `time`; default evenly from 0 to `time`.
+        Their times, the last one `time`; default: evenly from 0 to `time`.
     state : path
-        A file that keeps the state of the sampling.
+        File that keeps the state of the sampling.
     save_every : float
-        Seconds from one writing of `state` to the next, default 60; at the start it is written sooner.
+        Seconds between two writes of `state`; default: 60.
     resume : bool
         Resume from `state` if it is there.
-    radius, lift : float, int
-        Of the heat balls of "meanvalue" and "particles"; default: chosen, for "meanvalue" lift 0.
+    radius : float
+        Radius of the heat balls of "meanvalue" and "particles"; default: chosen.
+    lift : int
+        Auxiliary dimensions of these heat balls; default: chosen, for "meanvalue" 0.
     degree : int
-        Of "meanvalue": cubature of this degree instead of draws.
+        Degree of a cubature for "meanvalue"; 0: random draws.
     points : int
-        Cells per axis of the grid, at least 32 and even; default: chosen.
+        Cells per axis of the grid, even and at least 32; default: chosen.
     box : array_like of shape (2,) or (dim, 2)
-        Low and high of the grid's axes, one pair for all or one each; default: chosen from the problem and `at`.
+        Low and high of the grid's axes; default: chosen from the problem and `at`.
     training : int
-        Steps of the training of "network", default 3000; its `samples` are walks per point, default 256.
+        Training steps of "network"; default: 3000. Its `samples` are walks per point, default: 256.
     seed : int
-        Of all that is drawn.
+        Seed of all random numbers.
     threads : int
         0: one per core. The result does not depend on it.
     problem : path
-        A problem file (.ini) instead of `drift`; what else is given overrides the file.
-    convention : str
-        "ito" or "stratonovich": how noise that depends on x is meant; default that of the file, else "ito".
+        A problem file (.ini) instead of `drift`; other arguments override the file.
+    convention : {"ito", "stratonovich"}
+        The sense of noise that depends on x; default: that of the file, else "ito".
 
     Returns
     -------
     Solution
+        Density, log-density, score and entropy density with errors. A solution by a grid can be called at other points.
+
+    Raises
+    ------
+    ArgumentError
+        A ValueError: an argument is outside its range, or the method does not support the problem.
+    Error
+        The computation failed; the message says why.
+
+    See Also
+    --------
+    mesh : Points of a mesh.
+    residual : Check a solution by the mean-value identity.
+    Solution : What is returned.
+
+    Notes
+    -----
+    The density u solves the Fokker-Planck equation [1]_
+
+        du/dt = -div(f u) + sum_ij d_i d_j (D_ij u),    D = G G^T/2,
+
+    in the sense of Ito. The score is grad ln u, the entropy density u ln u. tau is the integral of g^2/2 where G is a number g
+    times the identity. Errors of the grid are estimates from refinement, those of sampling standard errors.
+    docs/reference/which-sdes.md says which noise each method supports, docs/howto/choosing-a-method.md compares them.
+
+    References
+    ----------
+    .. [1] H. Risken, "The Fokker-Planck Equation", 2nd ed., Springer, 1989.
 
     Examples
     --------
@@ -179,9 +201,9 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
 
     A drift as a function, and points of two coordinates:
 
-    >>> turn = lambda x, t: np.stack([-x[:, 0] + x[:, 1], -x[:, 1] - x[:, 0]], axis=1)
-    >>> s = heatball.solve(turn, "sqrt(2)", "gaussian(mean=0, var=1)", 0.3, [[0.5, -0.2]])
-    >>> bool(np.allclose(s.score, -s.x, rtol=1e-3))
+    >>> turn = lambda x: np.stack([-x[:, 0] + x[:, 1], -x[:, 1] - x[:, 0]], axis=1)
+    >>> s = heatball.solve(turn, "sqrt(2)", "gaussian(mean=0, var=1)", 0.1, [[0.5, -0.2]], points=32, box=(-5, 5))
+    >>> bool(np.allclose(s.score, -s.x, rtol=1e-2))
     True
 
     Several times in one solve, at the points of a mesh:
@@ -194,11 +216,11 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
     >>> bool(np.allclose(s.score[..., 0], -(s.x[:, 0] - mean) / var, rtol=1e-4, atol=1e-6))
     True
 
-    Ten dimensions, by walks until the error is at most 1 %:
+    Ten dimensions, by walks until the error is at most 5 %:
 
     >>> s = heatball.solve("sin(x[i])", 1.2, "gaussian(mean=0, var=0.3)", 0.2, np.full((1, 10), 0.1),
-    ...                    dim=10, method="walk", stderr=0.01)
-    >>> s.warnings, bool(s.density_se[0] <= 0.01 * s.density[0])
+    ...                    dim=10, method="walk", samples=1000, stderr=0.05)
+    >>> s.warnings, bool(s.density_se[0] <= 0.05 * s.density[0])
     ({}, True)
     """
     given = {name: value for name, value in locals().items() if name not in ("at", "paths", "path_times")}
@@ -238,39 +260,74 @@ def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | A
              share: ArrayLike | None = None, tau_min: float = 0.0) -> Residual:
     """Return the mean-value residual of a problem's solution, or of any log-density or score, for several radii.
 
-    R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] is zero for an exact solution; 4 R_r/(C1 r^2), the
-    scaled residual, tends to that of the differential equation as r goes to 0.
-
-    ``residual(f, x, tau)`` is that of a log-density f(x, tau) of shape (n,), of x of shape (n, dim) and tau of shape (n,),
-    under a `process`; radii may follow as the fourth argument. Of a score of
-    shape (n, dim) it is the vector S - E_kappa[S] - r E_slope[z h_v], the gradient of the other
-    (docs/explanation/mean-value.md). f may be a Model or Mixture, or an object with methods log_density or score. A Model is evaluated
-    in its own coordinates z.
+    There are two forms: ``residual(drift, noise, initial, time, at, radii)`` for the grid's solution of a problem, and
+    ``residual(f, x, tau, radii)`` for a function f(x, tau).
 
     Parameters
     ----------
-    f, x, tau : callable, array_like of shape (n, dim), float or array_like of shape (n,)
-        By place: the first three arguments of the second form.
+    drift : str, list of str, or callable
+        The drift as in `solve`; in the second form f: a log-density or score f(x, tau), a Model or Mixture, or an object with a
+        method log_density or score.
+    noise : str, float, array_like, list of str, or callable
+        The noise as in `solve`; in the second form x: points of shape (n, dim).
+    initial : str or callable
+        The initial density as in `solve`; in the second form tau: a number or an array of shape (n,).
+    time : float
+        The time as in `solve`; in the second form the radii.
+    at : array_like of shape (n, dim), or (n,) for dim = 1
+        The points of the first form.
+    radii : array_like of shape (k,)
+        Radii of the heat balls, each below sqrt(4 pi tau).
+    quantity : {"u", "v", "w"}
+        F: the density, its logarithm or u ln u.
+    dim : int
+        The dimension, as in `solve`.
+    params : dict
+        Named numbers of the expressions.
+    facts : str or sequence of str
+        What is known of a callable drift, as in `solve`.
+    samples : int
+        Antithetic pairs of random draws; default: a cubature in up to three dimensions, else 10000.
+    lift : int
+        Auxiliary dimensions of the heat balls.
+    degree : int
+        Degree of the cubature; 0: chosen.
+    seed : int
+        Seed of the draws.
+    threads : int
+        0: one per core. The result does not depend on it.
+    problem : path
+        A problem file instead of `drift`.
+    convention : {"ito", "stratonovich"}
+        The sense of the noise, as in `solve`.
     process : str
         Of the second form: "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; or the text of a drift F,
-        dx = F(x) dtau + sqrt(2) dW.
+        dx = F(x) dtau + sqrt(2) dW. A Model has its own, and is evaluated in its own coordinates z.
     share : array_like of shape (k,)
         Of the second form, instead of radii: fractions of the largest radius, sqrt(4 pi (tau - tau_min)).
     tau_min : float
-        Of the second form: f is not asked below it.
-    drift, noise, initial, time, at, dim, params, facts, samples, lift, degree, seed, threads, problem, convention
-        As in `solve`; the solution is that of the grid. Averages are taken by a cubature rule of this
-        degree; without one, by random draws where `samples` is given or dim is above 3.
-    radii : array_like of shape (k,)
-        Each below sqrt(4 pi tau).
-    quantity : str
-        F: "u" (the density), "v" (its logarithm) or "w" (u ln u).
+        Of the second form: f is not evaluated below it.
 
     Returns
     -------
-    Result, a dict
-        radius of shape (k,), with share (n, k); residual, residual_se, scaled, scaled_se of shape (n, k), of a score
-        (n, k, dim).
+    Residual
+        Arrays residual and scaled with errors, of shape (n, k), of a score (n, k, dim).
+
+    See Also
+    --------
+    certify : Statistical tests of a score against data.
+    heatball.torch.heat_ball_residual : The same for tensors.
+
+    Notes
+    -----
+    R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] is 0 for an exact solution. 4 R_r/(C1 r^2), the scaled residual, tends to
+    that of the differential equation as r goes to 0 [1]_ [2]_. Of a score S it is the vector S - E_kappa[S] - r E_slope[z h_v],
+    the gradient of the other. docs/explanation/mean-value.md has the formulas.
+
+    References
+    ----------
+    .. [1] N. A. Watson, "A theory of subtemperatures in several variables", Proc. London Math. Soc. 26, 1973.
+    .. [2] L. C. Evans, "Partial Differential Equations", 2nd ed., AMS, 2010, section 2.3.2.
 
     Examples
     --------
@@ -320,13 +377,17 @@ def mesh(*axes: ArrayLike) -> Floats:
     Parameters
     ----------
     *axes : (low, high, n), float, or array_like of shape (n,)
-        For each axis n places evenly from low to high, both included, as a tuple; one number; or an array (no
-        tuple) of the places themselves.
+        For each axis a tuple of low, high and the number of places, both ends included; one number; or an array (no tuple) of
+        the places themselves.
 
     Returns
     -------
     ndarray of shape (points, axes)
-        A solution at them has values.reshape(n_1, n_2, ...), of several times values.reshape(times, n_1, n_2, ...).
+        Values at them reshape to (n_1, n_2, ...), of several times to (times, n_1, n_2, ...).
+
+    See Also
+    --------
+    solve : Solve at these points.
 
     Examples
     --------
