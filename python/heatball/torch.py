@@ -444,10 +444,17 @@ def denoising_targets(x: torch.Tensor, tau: Union[torch.Tensor, float], data: to
     a, b, flat = _levels(x, tau, process)
     data = _data_rows(data, x)
     labels, data_labels = _target_labels(labels, data_labels, len(x), len(data))
+    own = _own_rows(own, x)
+    if generator is not None and not isinstance(generator, torch.Generator):
+        raise TypeError(f"generator is {shown(generator)}; it must be a torch.Generator")
     with torch.no_grad():
         pieces = _drawn_pieces(flat, data, rows, own, labels, data_labels, generator)
         mean, found = _posterior_mean(flat, a, b, labels, pieces)
+        if not bool(found.all()):
+            _check_finite(x=flat, data=data, **({} if own is None else {"own": own}))
         if not bool(found.all()):  # their labels were not drawn: over all rows
+            if labels is None:
+                raise ArgumentError("the weights of the rows are not finite; x is too far from the data for this tau")
             rest = torch.nonzero(~found)[:, 0]
             mean[rest], found = _posterior_mean(flat[rest], a[rest], b[rest], labels[rest], _all_pieces(data, data_labels))
             if not bool(found.all()):
@@ -464,6 +471,7 @@ def _levels(x, tau, process):
     choice("process", process, TARGET_PROCESSES)
     if not torch.is_tensor(x) or x.dtype not in (torch.float32, torch.float64):
         raise TypeError(f"x is {x.dtype if torch.is_tensor(x) else shown(x)}; it must be a tensor of float32 or float64")
+    _check_dense("x", x)
     if x.dim() < 2:
         raise ArgumentError(f"x has shape {tuple(x.shape)}; it must be (n, dim) or (n, ...)")
     flat, tau = _anchors(x.detach().reshape(len(x), math.prod(x.shape[1:])), tau)
@@ -471,13 +479,46 @@ def _levels(x, tau, process):
         raise ArgumentError(f"{'sigma' if process == 'edm' else 'tau'} must be above 0")
     if process == "ou":
         return torch.exp(-tau), -torch.expm1(-2 * tau), flat
-    return torch.ones_like(tau), 2 * tau if process == "ve" else tau * tau, flat
+    b = 2 * tau if process == "ve" else tau * tau
+    if not bool((b > 0).all()):
+        raise ArgumentError(f"sigma is {float(tau.min()):g}, whose square is 0 in {x.dtype}; it must be larger")
+    return torch.ones_like(tau), b, flat
+
+
+def _check_dense(name, values):
+    """Refuse tensors without values of their own."""
+    if values.layout != torch.strided or values.device.type == "meta":
+        what = "a meta tensor" if values.device.type == "meta" else values.layout
+        raise ArgumentError(f"{name} is {what}; it must be a dense tensor with values")
+
+
+def _check_finite(**tensors):
+    for name, values in tensors.items():
+        if values.dtype.is_floating_point and not bool(torch.isfinite(values).all()):
+            row = int(torch.nonzero(~torch.isfinite(values).reshape(len(values), -1).all(1))[0, 0])
+            raise ArgumentError(f"row {row} of {name} has a value that is not finite")
+
+
+def _own_rows(own, x):
+    """own, whose dtype says whether it is rows or indices."""
+    if own is None:
+        return None
+    if not torch.is_tensor(own):
+        raise TypeError(f"own is {shown(own)}; it must be a tensor")
+    if own.dtype.is_floating_point and own.shape != x.shape:
+        raise ArgumentError(f"own has shape {tuple(own.shape)}; rows must have the shape of x, indices ({len(x)},)")
+    if own.dtype == torch.bool or own.dtype.is_complex:
+        raise TypeError(f"own is {own.dtype}; it must be indices, or rows as x")
+    return own
 
 
 def _data_rows(data, x):
     """The data as rows (N, dim), where they are."""
     if not torch.is_tensor(data):
         raise TypeError(f"data is {shown(data)}; it must be a tensor")
+    if data.dtype.is_complex:
+        raise TypeError(f"data is {data.dtype}; it must be real")
+    _check_dense("data", data)
     if data.shape[1:] != x.shape[1:] or len(data) == 0:
         raise ArgumentError(f"data has shape {tuple(data.shape)}; it must be {('N', *x.shape[1:])} with N of 1 or more"
                             .replace("'", ""))
@@ -489,23 +530,28 @@ def _target_labels(labels, data_labels, n, N):
         raise ArgumentError("give both labels and data_labels, or neither")
     if labels is None:
         return None, None
-    labels, data_labels = torch.as_tensor(labels), torch.as_tensor(data_labels)
+    labels, data_labels = _label_tensor("labels", labels), _label_tensor("data_labels", data_labels)
     for name, values, size in (("labels", labels, n), ("data_labels", data_labels, N)):
-        if tuple(values.shape) != (size,) or values.dtype.is_floating_point:
+        if tuple(values.shape) != (size,) or values.dtype.is_floating_point or values.dtype.is_complex:
             raise ArgumentError(f"{name} is {values.dtype} of shape {tuple(values.shape)}; it must be integers of shape "
                                 f"({size},)")
+    if n and int(labels.min()) < -1:
+        raise ArgumentError(f"labels has {int(labels.min())}; it must be a class, or -1 for all rows")
     return labels, data_labels
+
+
+def _label_tensor(name, values):
+    try:
+        return torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"{name} is {shown(values)}; it must be a tensor of integers") from None
 
 
 def _drawn_pieces(flat, data, rows, own, labels, data_labels, generator):
     """Pieces of own rows and of random rows of the data, each with its labels."""
     n, N, pieces, known = len(flat), len(data), [], None
     rows = N if rows is None else integer("rows", rows, 1, 2**62)
-    if own is not None and not torch.is_tensor(own):
-        raise TypeError(f"own is {shown(own)}; it must be a tensor")
     if own is not None and own.dtype.is_floating_point:
-        if own.numel() != flat.numel() or len(own) != n:
-            raise ArgumentError(f"own has shape {tuple(own.shape)}; rows must have the shape of x, indices ({n},)")
         pieces.append((own.detach().reshape(flat.shape), labels))
         rows = max(rows - n, 0)
     elif own is not None:
@@ -587,7 +633,10 @@ def _anchors(x, tau):
         raise TypeError(f"x is {shown(x) if not torch.is_tensor(x) else x.dtype}; it must be a tensor of real numbers")
     if x.dim() != 2:
         raise ArgumentError(f"x has shape {tuple(x.shape)}; it must be (n, dim)")
-    tau = torch.as_tensor(tau, dtype=x.dtype, device=x.device)
+    try:
+        tau = torch.as_tensor(tau, dtype=x.dtype, device=x.device)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"tau is {shown(tau)}; it must be a tensor of shape (n,), or a number") from None
     if tau.dim() == 0:
         tau = tau.expand(len(x))
     if tau.shape != x.shape[:1]:
