@@ -44,43 +44,54 @@ class NotFittedError(ArgumentError, AttributeError):
 
 
 class ScoreDensity:
-    """A density of rows: a score model of the columns after smooth maps, with the methods of scikit-learn.
-
-    Each column is mapped to one that is nearer to a Gaussian, then `heatball.train` learns the density of the
-    mapped rows. ln p is that of X: the slopes of the maps are in it. Heavy tails, bounds and outliers need no
-    preparation.
+    """The density of a table: a score model of the columns after smooth maps, with the methods of scikit-learn.
 
     Parameters
     ----------
-    method : str
-        Of `heatball.train`: "hb", "dsm" or "fp".
+    method : {"hb", "dsm", "fp"}
+        The loss of `heatball.train`.
     maps : str or list
         "auto": for each column that of identity, arsinh, log and logit under which it is nearest to a Gaussian. "none":
-        identity. Or a name for all columns, or a list with one for each: "identity"; "arsinh", linear in the
-        middle and logarithmic in both tails; "log", of positive values; "logit", of values between two bounds, which are
-        taken from the data or given as ("logit", low, high); "quantile", a smooth function of the rank.
+        identity. Or a name for all columns, or a list with one for each: "identity"; "arsinh", linear in the middle and
+        logarithmic in both tails; "log", of positive values; "logit", of values between two bounds, which are taken from the
+        data or given as ("logit", low, high); "quantile", a smooth function of the rank.
     steps, width, depth, batch : int
-        Of the training and its network; None is the default of `heatball.train`.
-    likelihood : str
-        "auto": ln p from one pass of the network where its error is at most `error`, else by the probability-flow
-        ODE; "direct": one pass always; "ode".
+        Of the training and its network, as in `heatball.train`.
+    likelihood : {"auto", "direct", "ode"}
+        ln p from one pass of the network where its error is at most `error`, else by the probability-flow ODE; one pass
+        always; or the ODE always.
     error : float
         Of "auto", in nats.
     seed : int
-        Of the training, and of samples without a random_state.
+        Seed of the training, and of samples without a random_state.
     threads : int
         0: one per core. The results do not depend on it.
 
     Attributes
     ----------
     model_ : Model
-        The model of the mapped rows.
+        The model of the mapped samples.
     maps_ : list of str
         The name of each column's map.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : ndarray of str
         The names of the columns, if X was a data frame.
+
+    See Also
+    --------
+    train : Score models without maps.
+    load : Read what `save` has written.
+
+    Notes
+    -----
+    Each column is mapped to one that is nearer to a Gaussian, as Box and Cox [1]_ choose their power, then `heatball.train`
+    learns the density of the mapped samples. ln p(x) = ln p_z(g(x)) + sum_j ln g_j'(x_j). Heavy tails, bounds and outliers need
+    no preparation.
+
+    References
+    ----------
+    .. [1] G. E. P. Box and D. R. Cox, "An analysis of transformations", J. R. Statist. Soc. B 26, 1964.
 
     Examples
     --------
