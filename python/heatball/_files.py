@@ -1,6 +1,6 @@
 """Files of solutions and estimators: what their `save` writes, and what `load` reads.
 
-A file is an .npz archive of NumPy without pickled objects: arrays, and one text, "heatball", which is a JSON object with
+A file of them is an .npz archive of NumPy without pickled objects: arrays, and one text, "heatball", which is a JSON object with
 the kind of the content, the version of the format and everything that is no array. Models have .safetensors files,
 certificates directories.
 """
@@ -26,6 +26,7 @@ __all__ = ["load"]
 
 FORMAT = 1
 HEAD = "heatball"  # the entry with the JSON object
+CLASSIFIER = "'heatball classifier "  # the format that a reader of models names
 
 
 def load(path: Path) -> Any:
@@ -34,12 +35,12 @@ def load(path: Path) -> Any:
     Parameters
     ----------
     path : path
-        A model (.safetensors), a solution or a `ScoreDensity` (.npz), or a certificate: its directory or its
-        certificate.json.
+        A model or classifier (.safetensors), a solution or a `ScoreDensity` (.npz), or a certificate: its directory or
+        its certificate.json.
 
     Returns
     -------
-    Model, Solution, ScoreDensity or Certificate
+    Model, Solution, ScoreDensity, Certificate or Classifier
         By the content of the file, whatever its name is.
 
     Raises
@@ -51,7 +52,7 @@ def load(path: Path) -> Any:
 
     See Also
     --------
-    Model.save, Solution.save, ScoreDensity.save, Certificate.save
+    Model.save, Solution.save, ScoreDensity.save, Certificate.save, Classifier.save
 
     Notes
     -----
@@ -70,6 +71,7 @@ def load(path: Path) -> Any:
     """
     from heatball._certificate import Certificate
     from heatball._solution import Solution
+    from heatball.classify import Classifier
     from heatball.density import ScoreDensity
     from heatball.model import load_model
     place = os.fsdecode(path_bytes("path", path))
@@ -85,6 +87,8 @@ def load(path: Path) -> Any:
     try:
         return load_model(place)
     except Error as error:
+        if CLASSIFIER in str(error):
+            return Classifier.load(place)
         if os.path.isfile(place) and os.access(place, os.R_OK):  # its content, not the way to it
             raise ArgumentError(str(error), error.status) from None
         raise

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import tempfile
 import weakref
 
 import numpy as np
 
 from heatball._arguments import INT_MAX, c_int, path_bytes, pointer, real, uint64
-from heatball._context import Handle, call
+from heatball._context import Handle, alone, call
 from heatball._errors import ArgumentError, check
 from heatball._interrupt import interruptible
 from heatball._native import (Classifier as _CClassifier, ClassifierInfo, ClassifierSettings,
@@ -117,6 +119,13 @@ class Classifier:
         self._handle = handle
         weakref.finalize(self, _destroy, handle, owner).atexit = False
 
+    def __reduce__(self):  # pickle, copy: through the bytes of its file
+        with alone(), tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "classifier.safetensors")
+            self.save(path)
+            with open(path, "rb") as file:
+                return _from_bytes, (file.read(),)
+
     def __repr__(self) -> str:
         return (f"Classifier of {self.classes} classes in dimension {self.dim}: width "
                 f"{self.width}, depth {self.depth}")
@@ -172,6 +181,14 @@ class Classifier:
         ['side.safetensors']
         """
         call("hb_classifier_save", 1, self._handle, path_bytes("path", path))
+
+
+def _from_bytes(data):
+    with alone(), tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "classifier.safetensors")
+        with open(path, "wb") as file:
+            file.write(data)
+        return Classifier.load(path)
 
 
 def _destroy(handle, owner):

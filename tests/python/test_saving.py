@@ -114,6 +114,7 @@ def test_a_grid_is_evaluated_without_solving(solutions):
         assert value.shape == error.shape == getattr(true, name).shape
         assert (np.abs(value - getattr(true, name)) <= 3 * error + 1e-12).all(), name
     assert np.allclose(found.density, np.exp(found.log_density)) and (found.log_density_error > 0).all()
+    assert np.allclose(found.density_error, found.density * found.log_density_error, rtol=1e-12)
     assert np.array_equal(s(s.x).score, s.score) and np.array_equal(s(s.x).log_density, s.log_density)
     assert found.time == s.time and found.x.shape == (7, 1) and len(found.to_dict()["density"]) == 7
     assert "at 7 points in dimension 1" in repr(found)
@@ -190,6 +191,21 @@ def test_densities(density, tmp_path):
     with pytest.raises(heatball.NotFittedError):
         heatball.ScoreDensity().save(tmp_path / "nothing")
     assert os.listdir(tmp_path) == ["d.npz"]
+
+
+def test_classifiers(tmp_path):
+    x = np.random.default_rng(3).normal(size=(60, 2))
+    one = heatball.Classifier(x, (x[:, 0] > 0).astype(int), width=8, epochs=2, batch=32)
+    for twin in (saved(one, tmp_path / "c.safetensors"), pickle.loads(pickle.dumps(one)), copy.deepcopy(one)):
+        assert type(twin) is heatball.Classifier and np.array_equal(twin.predict(x), one.predict(x))
+
+
+def test_other_results_are_pickled_and_copied():
+    ring, x = heatball.dataset("ring"), np.ones((3, 2))
+    likelihood, balls = heatball.log_likelihood(lambda x, tau: -x, x), heatball.balls(x, 0.3)
+    for twin in (copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))):
+        assert np.array_equal(twin(ring).sample(3), ring.sample(3)) and np.array_equal(twin(balls).weights, balls.weights)
+        assert repr(twin(likelihood)) == repr(likelihood)
 
 
 # ---- damaged and foreign files ----------------------------------------------------------------------
