@@ -42,8 +42,9 @@ class Solution(Shown):
         Walks or trajectories behind each point; 0 for methods that do not sample.
     warnings : dict of int to str
         Why the errors of a point, by its index, cannot be trusted; such errors are infinite.
-    configuration : dict
-        The arguments of `solve` but for the points and trajectories, as numbers and texts; of a function its name.
+    config : dict
+        The arguments of `solve` other than defaults, of a function its name, and the version under the key "heatball".
+        Without that key ``heatball.solve(**config)`` solves it again.
 
     See Also
     --------
@@ -83,7 +84,7 @@ class Solution(Shown):
     methods: list[Any]
     samples: NDArray[Any]
     warnings: dict[Any, str]
-    configuration: dict[str, Any] = {}
+    config: dict[str, Any] = {}
     _grid: Grid | None = None
     _loaded = False
 
@@ -184,7 +185,7 @@ class Solution(Shown):
 
         Notes
         -----
-        The file has the arrays, the warnings and `configuration`, but not the grid: a solution that was read cannot be
+        The file has the arrays, the warnings and `config`, but not the grid: a solution that was read cannot be
         called at other points.
 
         Examples
@@ -193,26 +194,31 @@ class Solution(Shown):
         >>> s = heatball.solve("-x", "sqrt(2)", "gaussian(mean=0, var=1)", 0.7, [0.0, 1.5])
         >>> with tempfile.TemporaryDirectory() as directory:
         ...     s.save(os.path.join(directory, "s.npz"))
-        ...     heatball.load(os.path.join(directory, "s.npz")).configuration["drift"]
+        ...     heatball.load(os.path.join(directory, "s.npz")).config["drift"]
         '-x'
         """
-        columns = {f"column_{name}": getattr(self, name) for name in _columns()}
-        about = dict(method=self.method, note=self.note, methods=self.methods, configuration=plain(self.configuration),
-                     warnings=[[list(key) if isinstance(key, tuple) else key, text] for key, text in self.warnings.items()])
-        write(path, "Solution", about, dict(x=self.x, time=self.time, tau=self.tau, samples=self.samples, **columns))
+        state = {name: value for name, value in vars(self).items() if name[0] != "_" and name not in ("config", "warnings")}
+        arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+        given = {name: value for name, value in self.config.items() if isinstance(value, np.ndarray) or name == "at"}
+        write(path, "Solution", {
+            "values": {name: plain(value) for name, value in state.items() if name not in arrays},
+            "config": {name: plain(value) for name, value in self.config.items() if name not in given},
+            "warnings": [[list(key) if isinstance(key, tuple) else key, text] for key, text in self.warnings.items()],
+        }, {**arrays, **{f"config {name}": value for name, value in given.items()}})
 
     @classmethod
     def _from_file(cls, head, arrays):
         """The solution of a file's content."""
-        columns = {name: arrays[f"column_{name}"] for name in _columns()}
-        times = arrays["time"].shape
-        for name, values in columns.items():
-            if values.shape[:len(times) + 1] != (*times, len(arrays["x"])):
-                raise ValueError(f"{name} has shape {values.shape}")
-        warnings = {tuple(key) if isinstance(key, list) else key: text for key, text in head["warnings"]}
-        time, tau = (arrays[name] if times else float(arrays[name]) for name in ("time", "tau"))
-        self = cls(arrays["x"], columns, time, tau, head["method"], head["note"], head["methods"], arrays["samples"], warnings)
-        self.configuration, self._loaded = head["configuration"], True
+        given = {name.removeprefix("config "): value for name, value in arrays.items() if name.startswith("config ")}
+        values = {**head["values"], **{name: value for name, value in arrays.items() if not name.startswith("config ")}}
+        shape = (*np.shape(values["time"]), len(values["x"]))
+        for name in _columns():
+            if values[name].shape[:len(shape)] != shape:
+                raise ValueError(f"{name} has shape {values[name].shape}")
+        self = cls.__new__(cls)
+        self.__dict__.update(values, config={**head["config"], **given}, _loaded=True,
+                             warnings={tuple(key) if isinstance(key, list) else key: text for key, text in head["warnings"]})
+        self._title()  # what is missing is found here
         return self
 
     def __getstate__(self) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from heatball._interrupt import interruptible
 from heatball._solution import Solution
 from heatball._grid import Grid
 from heatball._residual import Residual
-from heatball._tables import plain
 from heatball._types import ArrayLike, Drift, Floats, Initial, Noise, Path
+from heatball._version import __version__
 
 __all__ = ["Solution", "mesh", "residual", "solve"]
 
@@ -223,7 +223,7 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
     >>> s.warnings, bool(s.density_se[0] <= 0.05 * s.density[0])
     ({}, True)
     """
-    given = {name: value for name, value in locals().items() if name not in ("at", "paths", "path_times")}
+    given = dict(locals())
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
                   facts, convention) as run:
@@ -236,11 +236,11 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
             settings.network = ctypes.pointer(_network(training))
         _fill_sampling(settings.sampling.contents, stderr, stderr_score, max_time, state, save_every, resume)
         run.take_paths(settings.sampling.contents, paths, path_times)
-        return run.solve(settings, _configuration(given))
+        return run.solve(settings, _config(given))
 
 
-def _configuration(given):
-    """The arguments that are not defaults, as numbers and texts."""
+def _config(given):
+    """The arguments that are not defaults, functions by their names, and the version."""
     defaults = {name: one.default for name, one in inspect.signature(solve).parameters.items()}
     out = {}
     for name, value in given.items():
@@ -248,8 +248,8 @@ def _configuration(given):
             continue
         if callable(value):
             value = getattr(value, "__qualname__", type(value).__name__)
-        out[name] = os.fspath(value) if isinstance(value, os.PathLike) else plain(value)
-    return out
+        out[name] = os.fspath(value) if isinstance(value, os.PathLike) else value
+    return {**out, "heatball": __version__}
 
 
 def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | ArrayLike | None = None,
@@ -693,7 +693,7 @@ class _Call:
         settings.time = math.nan
         settings.n_times, settings.times = len(self.times), pointer(self.times)
 
-    def solve(self, settings, configuration):
+    def solve(self, settings, config):
         handle = ctypes.POINTER(NativeSolution)()
         self._check(library.hb_solve(self.context, self.problem, ctypes.byref(settings),
                                      len(self.x), pointer(self.x), ctypes.byref(handle)))
@@ -715,7 +715,7 @@ class _Call:
         finally:
             library.hb_solution_destroy(handle)
         found = Solution(self.x.copy(), columns, time, tau, method, note, *marks)
-        found.configuration, found._grid = configuration, grid
+        found.config, found._grid = config, grid
         return found
 
     def _marks(self, handle, lead):

@@ -26,7 +26,7 @@ table: Any = s.to_pandas()
 as_dict: dict[str, Any] = s.to_dict()
 ax: Any = s.plot("score", time=0.5)
 elsewhere: heatball.Evaluation = s([[0.5, 0.1]], time=0.5)
-print(elsewhere.score.shape, elsewhere.density_error.max(), s.configuration["drift"])
+print(elsewhere.score.shape, elsewhere.density_error.max(), s.config["drift"])
 s.save("s.npz")
 again: heatball.Solution = heatball.load("s.npz")
 
