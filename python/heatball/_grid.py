@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from heatball._arguments import array, pointer, real_array
+from heatball._arguments import array, pointer, real, real_array
 from heatball._context import call, context
 from heatball._errors import ArgumentError
 from heatball._native import Status, library
@@ -119,7 +119,7 @@ def evaluate(solution: Any, grid: Grid | None, x: ArrayLike, time: float | None)
     """What a call of a solution returns."""
     if grid is None:
         raise ArgumentError(_no_grid(solution))
-    values = real_array("x", x)
+    values = np.atleast_1d(real_array("x", x))
     points = array("x", values[:, None] if values.ndim == 1 else values, 2)
     if points.shape[1] != solution.x.shape[1]:
         raise ArgumentError(f"x has points of {points.shape[1]} coordinates; the solution has dimension "
@@ -141,6 +141,7 @@ def _index(times, time):
     """The index of a time of the solution; None: its only one."""
     if time is None:
         return 0
+    time = real("time", time)
     near = int(np.argmin(np.abs(times - time))) if math.isfinite(time) else int(np.argmax(times))
     if not (times[near] == time or abs(times[near] - time) <= 1e-12 * abs(time)):
         known = ", ".join(f"{one:g}" for one in times[:8]) + ", ..." * (len(times) > 8)
@@ -149,11 +150,12 @@ def _index(times, time):
 
 
 def _no_grid(solution):
-    if solution._loaded:
+    if solution._loaded and solution.method in ("grid", "meanvalue", "several"):
         return ("this solution came from a file or another process, which has its values at points and not the grid; solve "
                 "again with at=x: its arguments are in `config`")
-    return (f"the solution by the method {solution.method} has no grid to evaluate; solve again with at=x, or in up to "
-            "three dimensions with method=\"grid\"")
+    closed = solution.method in ("initial", "stationary")
+    return (f"the solution by the method {solution.method} has no grid to evaluate; solve again with at=x"
+            + ", or in up to three dimensions with method=\"grid\"" * (not closed))
 
 
 def _destroy(handle, problem, keep, owner):  # functions and context outlive what was made with them

@@ -147,7 +147,7 @@ class Solution(Shown):
 
         Parameters
         ----------
-        x : array_like of shape (n, dim), or (n,) for dim = 1
+        x : array_like of shape (n, dim), or (n,) or a number for dim = 1
             Points inside the grid's box.
         time : float
             Of several times the one to evaluate; default: all.

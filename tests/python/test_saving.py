@@ -132,6 +132,9 @@ def test_a_grid_is_evaluated_without_solving(solutions):
     assert np.allclose(found.density, np.exp(found.log_density)) and (found.log_density_error > 0).all()
     assert np.allclose(found.density_error, found.density * found.log_density_error, rtol=1e-12)
     assert np.array_equal(s(s.x).score, s.score) and np.array_equal(s(s.x).log_density, s.log_density)
+    assert s(0.5).score.tolist() == s([0.5]).score.tolist() and s([]).score.shape == (0, 1)
+    with pytest.raises(TypeError, match="time is 'now'"):
+        s([0.5], time="now")
     assert found.time == s.time and found.x.shape == (7, 1) and len(found.to_dict()["density"]) == 7
     assert "at 7 points in dimension 1" in repr(found)
 
@@ -156,6 +159,9 @@ def test_calls_with_other_coordinates_and_functions():
 @pytest.mark.parametrize("call, says", [
     (lambda s: s["walk"](s["walk"].x), "by the method walk has no grid to evaluate; solve again with at=x"),
     (lambda s: pickle.loads(pickle.dumps(s["one time"]))([0.1]), "came from a file or another process.*solve again"),
+    (lambda s: pickle.loads(pickle.dumps(s["walk"]))(s["walk"].x), "by the method walk has no grid"),
+    (lambda s: heatball.solve("-x", 1, None, np.inf, [0.1])([0.1]), "by the method stationary has no grid to evaluate; solve again with at=x$"),
+    (lambda s: s["one time"]([0.1], time=np.nan), "time is nan; the solution has 0.5"),
     (lambda s: s["one time"]([1e9]), "outside the grid's box"),
     (lambda s: s["one time"]([0.1, np.nan]), "point 2 of x is not finite"),
     (lambda s: s["one time"]([[0.1, 0.2]]), "points of 2 coordinates; the solution has dimension 1"),
