@@ -75,6 +75,16 @@ def test_every_claim_has_a_rule():
         assert {"holds", "corrected"} & (set(claim) | set(other)), key
 
 
+def test_no_statement_stands_twice_and_ours_are_named():
+    """Duplicates by their words; what the paper does not measure is a statement of ours."""
+    words = [" ".join(sorted(set(re.findall(r"\w{4,}", claim["statement"].lower())))) for claim in TEXTS["claims"].values()]
+    assert len(set(words)) == len(words)
+    for key, claim in TEXTS["claims"].items():
+        paper = claim.get("paper", TEXTS["claims"].get(claim.get("as"), {}).get("paper", ""))
+        assert claim.get("source", "heatball") == "heatball", key
+        assert "source" in claim or not re.match("not (given|measured)", paper), key
+
+
 def test_every_function_has_its_arguments():
     """Functions of a study are called with as many arguments as they have."""
     for study, functions in TEXTS["functions"].items():
