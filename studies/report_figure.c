@@ -88,8 +88,9 @@ static unsigned png_width(const char *png, size_t size)
 
 static void write_png(FILE *page, const char *png, size_t size, const json_t *figure)
 {
+    const unsigned pixels = png_width(png, size); /* two to a unit, but in the widest */
     fputs("<img", page);
-    write_width(page, png_width(png, size) / 2.0); /* two pixels to a unit of the SVG */
+    write_width(page, pixels < 2000 ? pixels / 2.0 : 1200);
     fputs(" alt=\"", page);
     write_label(page, figure);
     fputs("\" src=\"data:image/png;base64,", page);

@@ -103,7 +103,8 @@ static void write_contents(FILE *page, const hb_page *report, int quick)
 {
     int inner = 0, chapter = 0;
     fputs("<nav aria-label=\"Contents\"><h2 id=\"contents\">Contents</h2>\n<ol>\n", page);
-    fputs("<li><a href=\"#summary\">All claims</a></li>\n", page);
+    fprintf(page, "<li><a href=\"#summary\">All claims</a>%s</li>\n",
+            report->count[1][HB_PAGE_CLAIM] ? ", <a href=\"#claims-ours\">ours</a>" : "");
     for (int i = 0; hb_page_sections[i].number; i++) {
         if (!is_filled(report, i)) continue;
         if (is_chapter(i)) {

@@ -246,6 +246,7 @@ static void test_pictures_are_inside(void **state)
     (void)state;
     snprintf(png, sizeof png, "src=\"data:image/png;base64,%s\"/>", PICTURE_BASE64);
     find(png); /* the SVG of alpha_big is large, its PNG is small */
+    assert_null(strstr(page, "<img<"));
     find("style=\"min-width:336px;max-width:560px\" alt="); /* 1120 pixels are 560 units */
     find("<svg role=\"img\" aria-label=\"Small\" style=\"min-width:672px;max-width:1120px\"");
     find("aria-label=\"Box\" style=\"min-width:840px;max-width:1400px\"");
