@@ -30,6 +30,7 @@ DIM = 4
 POINTS = [[0.25 * (k % 4)] * DIM for k in range(4)] + [[0.25 * (k % 4), 0.5, 0.0, -0.5] for k in range(4)]
 AT = ";".join(",".join(map(str, point)) for point in POINTS)
 
+
 def run(way, arguments, work):
     """Seconds, bytes and gathers of rank 0, and the output of `heatball ARGUMENTS`."""
     ranks, threads = WAYS[way]
@@ -49,16 +50,20 @@ def run(way, arguments, work):
         raise SystemExit(f"{' '.join(words)}: no line about bytes; is libheatball-mpi.so the one of this tree?")
     return seconds, (int(said[1]), int(said[2])) if said else (0, 0), done.stdout
 
+
 # ---- what is planned, as it comes to rank 0 of two ------------------------------
 
 def tally(dim):
     return 8 * (142 + 6 * dim)
 
+
 def settled(times):
     return 4 * times
 
+
 def walks_plan(_):
     return 2 * 16 * len(POINTS) * tally(DIM) / 2 + settled(3)
+
 
 def particles_plan(counted):
     """The number of times that kernels look at is the pilot's choice: the one that fits best is taken, and must fit."""
@@ -66,14 +71,17 @@ def particles_plan(counted):
     row = 1.25 * 8192 * 8 * DIM / 2
     return round((counted - rest) / row) * row + rest
 
+
 def train_plan(parameters, batch):
     shards = -(-batch // 128)
     return shards // 2 * (4 * -(-parameters // 16) * 16 + 24) + settled(3)
+
 
 # ---- cases -------------------------------------------------------------------------------------
 
 def solve(method, samples):
     return ["solve", "--problem", CHAIN, "--dim", DIM, "--at", AT, "--method", method, "--samples", samples, "-q", "-o", "out.csv"]
+
 
 def cases(quick, work):
     """Name: (arguments of the short run, of the long one or None, units between them, file, plan of bytes a unit)."""
@@ -100,11 +108,13 @@ def cases(quick, work):
         return ["generate", "kept.safetensors", "-n", n, "--n-steps", 5 if quick else 100, "-q", "-o", "rows.npy"]
     yield "generate, d = 2", generate(few), generate(more), more - few, "rows.npy", lambda _: 8 * 2 / 2
 
+
 def network_size(work):
     """Weights of the model that was trained last."""
     raw = (work / "model.safetensors").read_bytes()
     header = json.loads(raw[8:8 + int.from_bytes(raw[:8], "little")])
     return sum(math.prod(array["shape"]) for name, array in header.items() if name.startswith("layer"))
+
 
 def measure(name, short, long, units, file, plan, rounds, work):
     best = {way: [float("inf")] * 2 for way in WAYS}
@@ -129,6 +139,7 @@ def measure(name, short, long, units, file, plan, rounds, work):
     row["ranks_ratio"], row["threads_ratio"] = row["1 rank"] / row["2 ranks"], row["1 rank"] / row["2 threads"]
     return row
 
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="tiny runs: whether it works, not how fast it is")
@@ -151,6 +162,7 @@ def main():
                   f"{row['ranks_ratio']:.2f} | {row['threads_ratio']:.2f} | {row['bytes']:.0f} | {row['planned']:.0f} |", flush=True)
     if not given.quick:
         (BUILD / "bench_ranks.json").write_text(json.dumps(rows, indent=1) + "\n")
+
 
 if __name__ == "__main__":
     main()
