@@ -57,7 +57,7 @@ def compare(grid, particles):
     z = (particles.density - grid.density) / particles.density_se
     slopes = (particles.score - grid.score) / particles.score_se
     print(f"points                              {len(z)}, {len(particles.warnings)} with a warning")
-    print(f"median error claimed, relative      {np.median(particles.density_se / grid.density):.5f}")
+    print(f"median error reported, relative     {np.median(particles.density_se / grid.density):.5f}")
     print(f"rms of (density - grid)/error       {np.sqrt(np.mean(z**2)):.3f}")
     print(f"rms of (score - grid)/error         {np.sqrt(np.mean(slopes**2)):.3f}")
     print(f"largest |density - grid|/error      {np.abs(z).max():.2f}")
