@@ -8,7 +8,7 @@
  * decimals, so 1e6 and 1.5e3 are exact and 1.5 is refused: no value is ever rounded.
  * Suggestions use the optimal string alignment distance (insert, delete, change, swap neighbours);
  * "dmi" is at distance 1 from "dim". */
-#include "options.h"
+#include "configuration.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -32,6 +32,7 @@ typedef struct parser {
     int argc, next;
     char *const *argv;
     char *message;
+    json_t *record;                /* of a table with an earlier run; NULL: it has none */
     char note[HB_OPTIONS_MESSAGE]; /* "--old is now --new; " for each old name on the line */
 } parser;
 
@@ -276,7 +277,8 @@ void hb_options_allowed(const hb_option *option, size_t size, char *out)
     switch (option->kind) {
     case HB_OPTION_FLAG:
     case HB_OPTION_TEXT:
-    case HB_OPTION_TEXTS: break;
+    case HB_OPTION_TEXTS:
+    case HB_OPTION_EARLIER: break;
     case HB_OPTION_CHOICE: hb_options_join(hb_options_choices(option), size, out); break;
     case HB_OPTION_REAL:
     case HB_OPTION_REALS: allowed_reals(option, size, out); break;
@@ -420,7 +422,8 @@ static int option_store(const hb_option *option, const char *text, void *target)
     case HB_OPTION_INTEGER: return store_integer(option, text, target);
     case HB_OPTION_UNSIGNED: return store_unsigned(option, text, target);
     case HB_OPTION_REAL: return read_real(option, &text, 0, target);
-    case HB_OPTION_TEXT: *(const char **)target = text; return *text != 0;
+    case HB_OPTION_TEXT:
+    case HB_OPTION_EARLIER: *(const char **)target = text; return *text != 0;
     case HB_OPTION_CHOICE: return store_choice(option, text, target);
     case HB_OPTION_REALS: return store_reals(option, text, target);
     case HB_OPTION_TEXTS: return store_text(text, target);
@@ -452,6 +455,31 @@ static hb_status refuse_value(const parser *p, const hb_option *option, const ch
 
 /* ---- the line ---- */
 
+/* Keeps a text that says what is computed, for a file that is run again; frees it elsewhere. */
+static void option_record(const parser *p, const hb_option *option, json_t *text)
+{
+    const unsigned left_out = HB_OPTION_WRITES | HB_OPTION_FIGURE | HB_OPTION_APART;
+    json_t *list = p->record && option->name ? json_object_get(p->record, option->name) : NULL;
+    if (!p->record || !option->name || option->rules & left_out || option->kind == HB_OPTION_FLAG)
+        json_decref(text);
+    else if (list)
+        json_array_append_new(list, text);
+    else
+        json_object_set_new(p->record, option->name,
+                            option->kind == HB_OPTION_TEXTS ? json_pack("[o]", text) : text);
+}
+
+/* A text of the record, which keeps it. */
+static hb_status option_take(parser *p, entry *found, json_t *value)
+{
+    const char *text = json_is_string(value) ? json_string_value(value) : "";
+    found->given = 1;
+    option_record(p, &found->option, value);
+    return option_store(&found->option, text, found->target)
+               ? HB_OK
+               : refuse_value(p, &found->option, text);
+}
+
 static hb_status option_accept(parser *p, entry *found, const char *text)
 {
     if (found->given && found->option.kind != HB_OPTION_TEXTS)
@@ -459,6 +487,7 @@ static hb_status option_accept(parser *p, entry *found, const char *text)
     found->given = 1;
     if (!option_store(&found->option, text, found->target))
         return refuse_value(p, &found->option, text);
+    if (p->record) option_record(p, &found->option, json_string(text));
     return HB_OK;
 }
 
@@ -506,6 +535,56 @@ static hb_status accept_argument(parser *p, const char *argument)
     return accept_option(p, found, argument[length] ? argument + length + is_long : NULL);
 }
 
+/* Whether the line has an option that stands instead of this one. */
+static int is_replaced(parser *p, const char *name)
+{
+    for (const entry *at = p->entries; at->target; at++)
+        for (const char *word = at->given ? at->option.instead : NULL; word;
+             word = strchr(word, ' ')) {
+            word += *word == ' ';
+            if (is_word(name, word, strcspn(word, " "))) return 1;
+        }
+    return 0;
+}
+
+/* NAME=VALUE of an earlier run, unless the line has the name. */
+static hb_status accept_earlier_texts(parser *p, entry *found, const json_t *list)
+{
+    const hb_texts *texts = found->target;
+    const size_t n = texts->n;
+    for (size_t k = 0; k < json_array_size(list); k++) {
+        json_t *value = json_array_get(list, k);
+        const char *text = json_is_string(value) ? json_string_value(value) : "";
+        size_t i = 0;
+        while (i < n && strncmp(texts->values[i], text, strcspn(text, "=") + 1) != 0) i++;
+        if (i == n) HB_TRY(option_take(p, found, json_incref(value)));
+    }
+    return HB_OK;
+}
+
+/* The options of an earlier run that the line has not. */
+static hb_status accept_earlier(parser *p, const char *path)
+{
+    const char *name;
+    json_t *value, *object = hb_configuration_read(path, p->message);
+    hb_status status = json_is_object(object) ? HB_OK : HB_ERROR_ARGUMENT;
+    if (status == HB_OK) p->message[0] = 0;
+    json_object_foreach(object, name, value)
+    {
+        entry *found = find_name(p, name, strlen(name));
+        if (strcmp(name, "heatball") == 0 || is_replaced(p, name) || status != HB_OK) continue;
+        if (!found || found->option.rules & HB_OPTION_APART)
+            status =
+                options_refuse(p, "--from: %.200s has %.40s, which is no option here", path, name);
+        else if (found->option.kind == HB_OPTION_TEXTS)
+            status = accept_earlier_texts(p, found, value);
+        else if (!found->given)
+            status = option_take(p, found, json_incref(value));
+    }
+    json_decref(object);
+    return status;
+}
+
 static void set_fallback(const entry *at)
 {
     const hb_option *option = &at->option;
@@ -536,6 +615,10 @@ hb_status hb_options_parse(const hb_option_section *sections, int argc, char *co
     int only_positional = 0;
     message[0] = 0;
     list_entries(sections, p.entries);
+    hb_earlier *earlier = NULL;
+    for (const entry *at = p.entries; at->target; at++)
+        if (at->option.kind == HB_OPTION_EARLIER) earlier = at->target;
+    if (earlier) earlier->object = p.record = json_object();
     while (p.next < argc) {
         const char *argument = argv[p.next++];
         if (!only_positional && strcmp(argument, "--") == 0)
@@ -544,6 +627,7 @@ hb_status hb_options_parse(const hb_option_section *sections, int argc, char *co
             HB_TRY(only_positional ? accept_positional(&p, argument)
                                    : accept_argument(&p, argument));
     }
+    if (earlier && earlier->path) HB_TRY(accept_earlier(&p, earlier->path));
     for (const entry *at = p.entries; at->target; at++)
         if (!at->given) set_fallback(at);
     HB_TRY(check_required(&p));
@@ -559,5 +643,6 @@ void hb_options_release(const hb_option_section *sections)
     for (const entry *at = entries; at->target; at++) { /* the kinds that own memory */
         if (at->option.kind == HB_OPTION_REALS) free(((hb_reals *)at->target)->values);
         if (at->option.kind == HB_OPTION_TEXTS) free(((hb_texts *)at->target)->values);
+        if (at->option.kind == HB_OPTION_EARLIER) json_decref(((hb_earlier *)at->target)->object);
     }
 }

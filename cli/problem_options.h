@@ -34,12 +34,15 @@ extern const char *const hb_convention_names[];
  * one time or several. */
 #define HB_PROBLEM_EQUATION                                                                        \
     HB_OPTION(TEXT, "problem", "FILE.ini", problem.problem,                                        \
-              "problem file; instead of --drift, --noise and --initial"),                          \
+              "problem file; instead of --drift, --noise and --initial", .rules = HB_OPTION_APART, \
+              .instead = "drift potential noise convention initial param dim time"),               \
         HB_OPTION(                                                                                 \
             TEXT, "drift", "EXPR", problem.drift,                                                  \
-            "drift f(x,t), components separated by commas, in x1 .. xd, t, pi and parameters"),    \
+            "drift f(x,t), components separated by commas, in x1 .. xd, t, pi and parameters",     \
+            .instead = "potential"),                                                               \
         HB_OPTION(TEXT, "potential", "EXPR", problem.potential,                                    \
-                  "potential V(x,t) instead of --drift: f = -grad V; needs --dim"),                \
+                  "potential V(x,t) instead of --drift: f = -grad V; needs --dim",                 \
+                  .instead = "drift"),                                                             \
         HB_OPTION(                                                                                 \
             TEXT, "noise", "EXPR", problem.noise,                                                  \
             "noise: one formula for all axes, one for each by commas, or the rows of a matrix "    \

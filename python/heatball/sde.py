@@ -21,6 +21,7 @@ from heatball._interrupt import interruptible
 from heatball._solution import Solution
 from heatball._tables import Result
 from heatball._types import ArrayLike, Drift, Floats, Initial, Noise, Path
+from heatball._version import __version__
 
 __all__ = ["Solution", "mesh", "residual", "solve"]
 
@@ -195,9 +196,10 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
 
     >>> s = heatball.solve("sin(x[i])", 1.2, "gaussian(mean=0, var=0.3)", 0.2, np.full((1, 10), 0.1),
     ...                    dim=10, method="walk", stderr=0.01)
-    >>> s.warnings, bool(s.density_se[0] <= 0.01 * s.density[0])
+    >>> s.warnings, bool(s.density_error[0] <= 0.01 * s.density[0])
     ({}, True)
     """
+    given = dict(locals())
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
                   facts, convention) as run:
@@ -210,7 +212,11 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
             settings.network = ctypes.pointer(_network(training))
         _fill_sampling(settings.sampling.contents, stderr, stderr_score, max_time, state, save_every, resume)
         run.take_paths(settings.sampling.contents, paths, path_times)
-        return run.solve(settings)
+        solution = run.solve(settings)
+    defaults = {name: parameter.default for name, parameter in inspect.signature(solve).parameters.items()}
+    solution.config = {name: value for name, value in given.items() if value is not defaults[name]}
+    solution.config["heatball"] = __version__
+    return solution
 
 
 def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | ArrayLike | None = None,
@@ -634,19 +640,20 @@ class _Call:
         return Solution(self.x.copy(), columns, time, tau, method, note, *marks)
 
     def _marks(self, handle, lead):
-        """Return methods, samples and warnings of the points, or of times and points."""
+        """Return methods, kinds of errors, samples and warnings of the points, or of times and points."""
         n = len(self.x)
         rows = range(n * math.prod(lead))
         methods = [library.hb_solution_point_method(handle, i).decode() for i in rows]
+        kinds = np.array([library.hb_solution_error_kind(handle, i).decode() for i in rows])
         samples = np.array([library.hb_solution_samples(handle, i) for i in rows], np.uint64)
         texts = {i: library.hb_solution_warning(handle, i) for i in rows}
         warnings = {divmod(i, n) if lead else i: text.decode() for i, text in texts.items() if text}
         if lead:
             methods = [methods[k * n:(k + 1) * n] for k in range(lead[0])]
-        return methods, samples.reshape(*lead, n), warnings
+        return methods, kinds.reshape(*lead, n), samples.reshape(*lead, n), warnings
 
     def _column(self, handle, column, lead):
-        scores = (Column.COLUMN_SCORE, Column.COLUMN_SCORE_SE)
+        scores = (Column.COLUMN_SCORE, Column.COLUMN_SCORE_ERROR)
         shape = lead + (self.x.shape if column in scores else (len(self.x),))
         return np.ctypeslib.as_array(library.hb_solution_values(handle, column), shape).copy()
 

@@ -29,6 +29,11 @@ const char *hb_problem_text(const hb_problem *problem)
     return problem ? problem->text : NULL;
 }
 
+const char *hb_problem_initial_text(const hb_problem *problem)
+{
+    return problem ? problem->initial_text : NULL;
+}
+
 int hb_problem_has_unit(const hb_problem *problem)
 {
     return problem->unit;
@@ -57,11 +62,29 @@ static char *put_inside(char *to, const hb_problem *problem)
     return to;
 }
 
+/* A file that a problem file names starts from its directory, and from here in the copy. */
+static hb_status text_keep_initial(hb_context *context, const hb_problem_settings *s,
+                                   hb_problem *problem)
+{
+    const char *text = s->initial ? s->initial + strspn(s->initial, " \t\r\n") : NULL;
+    if (!text) return HB_OK;
+    const size_t open = strcspn(text, "("), name = open + (text[open] == '(');
+    const size_t path = name + strspn(text + name, " \t");
+    const int is_file = strncmp(text, "mixture", 7) == 0 || strncmp(text, "samples", 7) == 0;
+    if (!is_file || !s->directory || text[path] == '/')
+        return hb_copy_string(context, text, &problem->initial_text);
+    const size_t size = strlen(s->directory) + strlen(text) + 2;
+    HB_TRY(HB_NEW(context, problem->initial_text, size));
+    snprintf(problem->initial_text, size, "%.*s%s/%s", (int)path, text, s->directory, text + path);
+    return HB_OK;
+}
+
 hb_status hb_problem_write_text(hb_context *context, const hb_problem_settings *s,
                                 hb_problem *problem)
 {
     const char *noise = s->noise ? s->noise : "1", *drift = s->drift ? s->drift : s->potential;
     char number[NUMBER];
+    HB_TRY(text_keep_initial(context, s, problem));
     if (!drift || s->noise_callback) return HB_OK;
     size_t size = strlen(drift) + strlen(noise) + 6 * NUMBER;
     if (problem->unit) size += (size_t)problem->dim * NUMBER;
