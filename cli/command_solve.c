@@ -212,7 +212,8 @@ static void add_equation(const char *text, json_t *object)
     }
     if (!json_object_get(object, "convention"))
         json_object_set_new(object, "convention", json_string("ito"));
-    json_object_set_new(object, "param", params);
+    if (json_array_size(params) > 0) json_object_set(object, "param", params);
+    json_decref(params);
 }
 
 /* All that was asked for, with the content of a problem file. */
