@@ -3,6 +3,7 @@
 Oracles: the table of methods in docs/reference/commands/solve.md, written out here, and the same call again.
 """
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -51,7 +52,8 @@ def test_old_names_warn_once():
         print([(w.category.__name__, str(w.message).split(";")[0]) for w in seen])
         assert not hasattr(s, "radius_se") and not hasattr(s, "density_sd")
     """)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     names = ("density", "log_density", "score", "entropy_density")
     assert done.stdout.strip() == str([("DeprecationWarning", f"{name}_se is now {name}_error") for name in names])
 
