@@ -197,7 +197,7 @@ static hb_status residual_process(hb_session *session, const residual_values *v,
     const char *drift = nonlinear ? p->drift : info.process == HB_PROCESS_OU ? "-x[i]" : "0*x[i]";
     HB_REFUSE_IF(session, !drift, "--param is given without --drift; give both or none");
     const hb_status status =
-        hb_problem_of_drift(session, drift, NULL, -1, &p->params, info.dim, made);
+        hb_problem_of_drift(session, drift, NULL, -1, &p->params, info.dim, NULL, made);
     *out = *made;
     return status;
 }

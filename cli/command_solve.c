@@ -5,7 +5,6 @@
  * reason. The bistable drift x - x^3 from N(0,1) to t = 1 has ln u(0) = -1.396345. */
 #include "command_solve.h"
 #include "commands.h"
-#include "configuration.h"
 #include "problem_options.h"
 
 #include <inttypes.h>
@@ -237,7 +236,6 @@ static hb_status solve_show_one(hb_session *session, const solve_values *v, solv
                                 hb_solution *solution)
 {
     hb_status status = HB_OK;
-    task->shown.tau = hb_solution_tau(solution);
     solve_note_unused(session, v, solution);
     if (v->plot)
         status = hb_solve_figure_write(session, task->problem, &task->points, solution, v->plot);
@@ -275,7 +273,6 @@ static hb_status solve_all(hb_session *session, solve_task *task)
     for (; (info = hb_method_info(n + 1)) && status != HB_ERROR_INTERRUPTED; n++) {
         tries[n].name = info->name;
         status = solve_try_method(session, task, info->method, &tries[n]);
-        if (status == HB_OK) task->shown.tau = hb_solution_tau(tries[n].solution);
         if (status != HB_OK && first == HB_OK) first = status;
         n_good += status == HB_OK;
     }
@@ -346,14 +343,12 @@ static hb_status solve_read(hb_session *session, const solve_values *v, solve_ta
                                    .problem = task->configuration,
                                    .line = task->line,
                                    .full = v->precision,
-                                   .n_times = task->times.n,
-                                   .times = task->times.values,
-                                   .time = task->times.values[task->times.n - 1],
                                    .seed = v->problem.seed,
                                    .path = v->path,
                                    .json = v->json};
-    HB_TRY(hb_user_paths_read(session, v->paths, v->path_times, dim, task->shown.time,
-                              &task->settings.sampling, &task->paths));
+    HB_TRY(hb_user_paths_read(session, v->paths, v->path_times, dim,
+                              task->times.values[task->times.n - 1], &task->settings.sampling,
+                              &task->paths));
     hb_session_inputs_end(session);
     return HB_OK;
 }

@@ -38,9 +38,6 @@ void hb_user_paths_destroy(hb_session *session, hb_user_paths *paths);
 
 typedef struct hb_solve_shown {
     const hb_points *points;
-    size_t n_times;
-    const double *times; // (n_times)
-    double time, tau;    /* of the last */
     uint64_t seed;
     const char *path; /* of -o; NULL: none */
     int json, full;   /* all digits in a table */

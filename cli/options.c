@@ -8,16 +8,20 @@
  * decimals, so 1e6 and 1.5e3 are exact and 1.5 is refused: no value is ever rounded.
  * Suggestions use the optimal string alignment distance (insert, delete, change, swap neighbours);
  * "dmi" is at distance 1 from "dim". */
-#include "configuration.h"
+#include "options.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ENTRIES = 64 * HB_OPTIONS_SECTIONS };
+enum {
+    MOST_ENTRIES = 64 * HB_OPTIONS_SECTIONS,
+    LEFT_OUT = HB_OPTION_WRITES | HB_OPTION_FIGURE | HB_OPTION_APART /* of what is run again */
+};
 
 /* An option with all that its setting says, where its value goes, and whether it was on the
  * line. */
@@ -455,29 +459,17 @@ static hb_status refuse_value(const parser *p, const hb_option *option, const ch
 
 /* ---- the line ---- */
 
-/* Keeps a text that says what is computed, for a file that is run again; frees it elsewhere. */
+/* Keeps a text that says what is computed, for a file that is run again; steals it. */
 static void option_record(const parser *p, const hb_option *option, json_t *text)
 {
-    const unsigned left_out = HB_OPTION_WRITES | HB_OPTION_FIGURE | HB_OPTION_APART;
-    json_t *list = p->record && option->name ? json_object_get(p->record, option->name) : NULL;
-    if (!p->record || !option->name || option->rules & left_out || option->kind == HB_OPTION_FLAG)
+    json_t *list = json_object_get(p->record, option->name ? option->name : "");
+    if (!option->name || option->rules & LEFT_OUT || option->kind == HB_OPTION_FLAG)
         json_decref(text);
     else if (list)
         json_array_append_new(list, text);
     else
         json_object_set_new(p->record, option->name,
                             option->kind == HB_OPTION_TEXTS ? json_pack("[o]", text) : text);
-}
-
-/* A text of the record, which keeps it. */
-static hb_status option_take(parser *p, entry *found, json_t *value)
-{
-    const char *text = json_is_string(value) ? json_string_value(value) : "";
-    found->given = 1;
-    option_record(p, &found->option, value);
-    return option_store(&found->option, text, found->target)
-               ? HB_OK
-               : refuse_value(p, &found->option, text);
 }
 
 static hb_status option_accept(parser *p, entry *found, const char *text)
@@ -547,39 +539,85 @@ static int is_replaced(parser *p, const char *name)
     return 0;
 }
 
-/* NAME=VALUE of an earlier run, unless the line has the name. */
-static hb_status accept_earlier_texts(parser *p, entry *found, const json_t *list)
+/* One option of an earlier run, unless the line has it; of NAME=VALUE, the name. */
+static hb_status accept_earlier(parser *p, entry *found, json_t *values)
 {
-    const hb_texts *texts = found->target;
-    const size_t n = texts->n;
-    for (size_t k = 0; k < json_array_size(list); k++) {
-        json_t *value = json_array_get(list, k);
+    const hb_texts *texts = found->option.kind == HB_OPTION_TEXTS ? found->target : NULL;
+    const size_t on_line = texts ? texts->n : 0;
+    for (size_t k = 0; k < (texts ? json_array_size(values) : !found->given); k++) {
+        json_t *value = texts ? json_array_get(values, k) : values;
         const char *text = json_is_string(value) ? json_string_value(value) : "";
         size_t i = 0;
-        while (i < n && strncmp(texts->values[i], text, strcspn(text, "=") + 1) != 0) i++;
-        if (i == n) HB_TRY(option_take(p, found, json_incref(value)));
+        while (i < on_line && strncmp(texts->values[i], text, strcspn(text, "=") + 1)) i++;
+        if (i < on_line) continue;
+        option_record(p, &found->option, json_incref(value)); /* which keeps the text */
+        if (!option_store(&found->option, text, found->target))
+            return refuse_value(p, &found->option, text);
+        found->given |= !texts;
     }
     return HB_OK;
 }
 
-/* The options of an earlier run that the line has not. */
-static hb_status accept_earlier(parser *p, const char *path)
+static const char OPENING[] = "# problem: ";
+
+void hb_configuration_number(double value, char text[HB_CONFIGURATION_NUMBER])
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, HB_CONFIGURATION_NUMBER, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) return;
+    }
+}
+
+char *hb_configuration_line(const json_t *object)
+{
+    char *text = json_dumps(object, 0), *line = NULL;
+    if (text && asprintf(&line, "%s%s", OPENING, text) < 0) line = NULL;
+    free(text);
+    return line;
+}
+
+/* The object of a .csv, a printed table or JSON; where it is none, the message says why. */
+static json_t *earlier_read(const parser *p, const char *path)
+{
+    char *line = NULL;
+    size_t size = 0;
+    json_t *object = NULL;
+    FILE *file = fopen(path, "rbe");
+    if (!file) options_refuse(p, "--from: cannot read %.200s: %s", path, strerror(errno));
+    if (!file) return NULL;
+    const int is_json = fgetc(file) == '{';
+    rewind(file);
+    json_t *all = is_json ? json_loadf(file, 0, NULL) : NULL;
+    object = json_incref(json_object_get(all, "problem"));
+    json_decref(all);
+    while (!is_json && !object && getline(&line, &size, file) > 0 && line[0] == '#')
+        if (!strncmp(line, OPENING, sizeof OPENING - 1))
+            object = json_loads(line + sizeof OPENING - 1, 0, NULL);
+    free(line);
+    fclose(file);
+    if (!json_is_object(object))
+        options_refuse(
+            p,
+            "--from: %.200s does not hold the problem of a run; it must be a .csv of heatball "
+            "solve -o, or what --json printed",
+            path);
+    return object;
+}
+
+static hb_status accept_file(parser *p, const char *path)
 {
     const char *name;
-    json_t *value, *object = hb_configuration_read(path, p->message);
+    json_t *value, *object = earlier_read(p, path);
     hb_status status = json_is_object(object) ? HB_OK : HB_ERROR_ARGUMENT;
-    if (status == HB_OK) p->message[0] = 0;
     json_object_foreach(object, name, value)
     {
         entry *found = find_name(p, name, strlen(name));
         if (strcmp(name, "heatball") == 0 || is_replaced(p, name) || status != HB_OK) continue;
-        if (!found || found->option.rules & HB_OPTION_APART)
+        if (!found || found->option.rules & LEFT_OUT)
             status =
                 options_refuse(p, "--from: %.200s has %.40s, which is no option here", path, name);
-        else if (found->option.kind == HB_OPTION_TEXTS)
-            status = accept_earlier_texts(p, found, value);
-        else if (!found->given)
-            status = option_take(p, found, json_incref(value));
+        else
+            status = accept_earlier(p, found, value);
     }
     json_decref(object);
     return status;
@@ -627,7 +665,7 @@ hb_status hb_options_parse(const hb_option_section *sections, int argc, char *co
             HB_TRY(only_positional ? accept_positional(&p, argument)
                                    : accept_argument(&p, argument));
     }
-    if (earlier && earlier->path) HB_TRY(accept_earlier(&p, earlier->path));
+    if (earlier && earlier->path) HB_TRY(accept_file(&p, earlier->path));
     for (const entry *at = p.entries; at->target; at++)
         if (!at->given) set_fallback(at);
     HB_TRY(check_required(&p));

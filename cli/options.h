@@ -18,6 +18,7 @@
 #define HB_CLI_OPTIONS_H
 
 #include <heatball/settings.h>
+#include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -43,10 +44,16 @@ typedef struct hb_texts {
     const char **values; // (n), pieces of argv, in the order of the line
 } hb_texts;
 
+/* A run as an object of its options, each as one types it; a .csv and a table have it in a line. */
 typedef struct hb_earlier {
     const char *path; /* NULL: not given */
-    void *object;     /* every text that was given, here or there, by option: a json_t */
+    json_t *object;   /* what was given, here or there, and says what is computed */
 } hb_earlier;
+enum { HB_CONFIGURATION_NUMBER = 32 };
+/* A number in the fewest digits that give it back. */
+void hb_configuration_number(double value, char text[HB_CONFIGURATION_NUMBER]);
+/* "# problem: {...}", to be released with free; NULL: no memory. */
+char *hb_configuration_line(const json_t *object);
 
 enum hb_option_rule {
     HB_OPTION_REQUIRED = 1,

@@ -148,35 +148,26 @@ static void json_add_marks(json_t *object, const hb_solution *solution)
 
 /* ---- one method ---- */
 
-/* One number, or null, as JSON has no infinity. */
-static json_t *json_number(double value)
-{
-    return isfinite(value) ? json_real(value) : isinf(value) ? json_string("inf") : json_null();
-}
-
 /* "time" and "tau": numbers, or lists of them. */
-static void json_add_times(json_t *object, const hb_solve_shown *shown, const hb_solution *solution)
+static void json_add_times(json_t *object, const hb_solution *solution)
 {
-    json_t *times = json_number(shown->time), *taus = json_number(shown->tau);
-    if (solution && hb_solution_n_times(solution) > 1) {
-        json_decref(times);
-        json_decref(taus);
-        times = json_array();
-        taus = json_array();
-        for (size_t k = 0; k < hb_solution_n_times(solution); k++) {
-            json_array_append_new(times, json_number(hb_solution_time(solution, k)));
-            json_array_append_new(taus, json_number(hb_solution_time_tau(solution, k)));
-        }
+    const size_t n = hb_solution_n_times(solution);
+    json_t *times = json_array(), *taus = json_array();
+    for (size_t k = 0; k < n; k++) {
+        json_array_append_new(times, hb_rows_time_json(hb_solution_time(solution, k)));
+        json_array_append_new(taus, hb_rows_time_json(hb_solution_time_tau(solution, k)));
     }
-    json_object_set_new(object, "time", times);
-    json_object_set_new(object, "tau", taus);
+    json_object_set(object, "time", n > 1 ? times : json_array_get(times, 0));
+    json_object_set(object, "tau", n > 1 ? taus : json_array_get(taus, 0));
+    json_decref(times);
+    json_decref(taus);
 }
 
 /* What a run is of: "problem", "time", "tau", "seed" and "dim". */
 static void json_add_run(json_t *object, const hb_solve_shown *shown, const hb_solution *solution)
 {
     json_object_set(object, "problem", shown->problem);
-    json_add_times(object, shown, solution);
+    json_add_times(object, solution);
     hb_rows_put_seed(object, shown->seed);
     json_object_set_new(object, "dim", json_integer(shown->points->dim));
 }
@@ -195,15 +186,15 @@ static hb_status solution_print_json(const hb_solve_shown *shown, const hb_rows 
 
 /* "time 1, tau 0.5", or "5 times from 0 to 1, tau 0 to 0.5" in the order in which they were
  * asked for. */
-static void print_times(const hb_solve_shown *shown, const hb_solution *solution)
+static void print_times(const hb_solution *solution)
 {
-    const size_t n = solution ? hb_solution_n_times(solution) : 1;
+    const size_t n = hb_solution_n_times(solution);
+    const double time = hb_solution_time(solution, n - 1), tau = hb_solution_tau(solution);
     if (n == 1)
-        printf("time %.9g, tau %.9g", shown->time, shown->tau);
+        printf("time %.9g, tau %.9g", time, tau);
     else
         printf("%zu times from %.9g to %.9g, tau %.9g to %.9g", n, hb_solution_time(solution, 0),
-               hb_solution_time(solution, n - 1), hb_solution_time_tau(solution, 0),
-               hb_solution_time_tau(solution, n - 1));
+               time, hb_solution_time_tau(solution, 0), tau);
 }
 
 static hb_status solution_show(hb_session *session, const hb_solve_shown *shown,
@@ -224,7 +215,7 @@ static hb_status solution_show(hb_session *session, const hb_solve_shown *shown,
     if (shown->path) printf("\n");
     if (!quiet) {
         printf("# %s, ", hb_solution_method(solution));
-        print_times(shown, solution);
+        print_times(solution);
         printf(", seed %" PRIu64 ": %s; errors: %s%s\n", shown->seed, hb_solution_note(solution),
                kind ? kind : "of several kinds, see error_kind",
                kind && strcmp(kind, "standard error") == 0 ? " (68 %)" : "");
@@ -347,7 +338,7 @@ hb_status hb_solve_show_tries(hb_session *session, const hb_solve_shown *shown, 
     if (shown->json) return print_tries_json(shown, n, tries);
     if (!hb_session_quiet(session)) {
         printf("# all, ");
-        print_times(shown, any_solution(n, tries));
+        print_times(any_solution(n, tries));
         printf(", seed %" PRIu64 "\n%s\n", shown->seed, shown->line);
     }
     for (int k = 0; k < n; k++) {
@@ -357,7 +348,7 @@ hb_status hb_solve_show_tries(hb_session *session, const hb_solve_shown *shown, 
                tries[k].solution ? hb_solution_note(tries[k].solution) : tries[k].reason);
     }
     hb_status status = HB_OK;
-    for (size_t i = 0; i < shown->points->n * shown->n_times && status == HB_OK; i++)
+    for (size_t i = 0; i < count_rows(any_solution(n, tries)) && status == HB_OK; i++)
         status = tries_print_block(shown, i, n_good, good);
     for (int k = 0; k < n_good; k++) print_warnings(good[k].solution);
     return status;

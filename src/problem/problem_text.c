@@ -66,16 +66,15 @@ static char *put_inside(char *to, const hb_problem *problem)
 static hb_status text_keep_initial(hb_context *context, const hb_problem_settings *s,
                                    hb_problem *problem)
 {
-    const char *text = s->initial ? s->initial + strspn(s->initial, " \t\r\n") : NULL;
-    if (!text) return HB_OK;
-    const size_t open = strcspn(text, "("), name = open + (text[open] == '(');
-    const size_t path = name + strspn(text + name, " \t");
-    const int is_file = strncmp(text, "mixture", 7) == 0 || strncmp(text, "samples", 7) == 0;
-    if (!is_file || !s->directory || text[path] == '/')
-        return hb_copy_string(context, text, &problem->initial_text);
-    const size_t size = strlen(s->directory) + strlen(text) + 2;
+    const char *text = s->initial ? s->initial : "", *open = strchr(text, '(');
+    const char *path = open ? open + 1 + strspn(open + 1, " \t") : text;
+    const int joins =
+        s->directory && *path != '/' && (strstr(text, "mixture(") || strstr(text, "samples("));
+    const size_t size = strlen(text) + (joins ? strlen(s->directory) : 0) + 2;
+    if (!s->initial) return HB_OK;
     HB_TRY(HB_NEW(context, problem->initial_text, size));
-    snprintf(problem->initial_text, size, "%.*s%s/%s", (int)path, text, s->directory, text + path);
+    snprintf(problem->initial_text, size, "%.*s%s%s%s", joins ? (int)(path - text) : 0, text,
+             joins ? s->directory : "", joins ? "/" : "", joins ? path : text);
     return HB_OK;
 }
 

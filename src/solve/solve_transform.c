@@ -79,10 +79,7 @@ void hb_transformed_points_destroy(hb_transformed_points *points)
 static hb_status fill_outside(hb_solution *s, size_t i)
 {
     const size_t d = (size_t)s->dim;
-    for (int column = HB_COLUMN_DENSITY; column <= HB_COLUMN_ENTROPY_DENSITY_ERROR; column++) {
-        const int wide = column == HB_COLUMN_SCORE || column == HB_COLUMN_SCORE_ERROR;
-        for (size_t k = 0; k < (wide ? d : 1); k++) s->columns[column][wide ? i * d + k : i] = 0;
-    }
+    hb_solution_set_row(s, i, 0, 0);
     s->columns[HB_COLUMN_LOG_DENSITY][i] = -INFINITY;
     for (size_t k = 0; k < d; k++) {
         s->columns[HB_COLUMN_SCORE][i * d + k] = NAN;

@@ -124,7 +124,7 @@ def test_time_zero():
 
 def test_repr():
     text = repr(heatball.solve(at=np.linspace(-1, 1, 9), **OU))
-    assert text.startswith("Solution of 9 points in dimension 1 at time 0.8 (tau 0.484), grid\n")
+    assert text.startswith("Solution of 9 points in dimension 1 at time 0.8 (tau 0.484), grid, errors: error estimate\n")
     assert "log_density" in text and text.endswith("... and 3 more")
     assert "1 point in" in repr(heatball.solve(at=[0.5], **OU))
 
