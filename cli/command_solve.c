@@ -47,8 +47,8 @@ static const hb_option solve_options[] = {
     HB_OPTION_HEADING("Problem"),
     HB_PROBLEM_EQUATION,
     HB_OPTION(EARLIER, "from", "FILE", from,
-              "run again what this .csv of -o or this output of --json holds; options on the line "
-              "replace its own",
+              "run again what this .csv of -o or this output of --json holds; other options replace "
+              "those of the file",
               .rules = HB_OPTION_APART),
     HB_OPTION_HEADING("Points and times"),
     HB_PROBLEM_PLACES(HB_PROBLEM_TIMES),

@@ -45,7 +45,7 @@ class Solution(Shown):
     warnings : dict of int to str
         Why the errors of a point, by its index, cannot be trusted; such errors are infinite.
     config : dict
-        The arguments of `solve` that were given, and the version: ``heatball.solve(**config)`` without the key "heatball" solves it
+        The arguments of `solve` other than defaults, and the version: ``heatball.solve(**config)`` without the key "heatball" solves it
         again.
 
     Of several times all of these but `x`, `t`, `method` and `note` have an axis of the times before their own: density has
