@@ -16,12 +16,13 @@ from test_cli_solve import succeed
 
 FILE = """[problem]
 drift = y, mu*(1 - x^2)*y
-        - x
+        - nu*x
 noise = 0.5
 initial = gaussian(mean=1 0, var=0.2)
-time = 0.2, 0.4
+time = 0.2, 0.40000000000000002
 [parameters]
 mu = 0.3
+nu = 0.30000000000000004
 """
 GAUSSIAN = ["--initial", "gaussian(mean=0.1, var=0.7)"]
 PROBLEMS = {
@@ -74,8 +75,8 @@ def test_a_problem_file_is_carried_by_its_content(tmp_path):
     first, second, text, other = again(tmp_path, ["--problem", inside / "p.ini", "--param", "mu=0.7", "--at", "0.5,0.1", "--points", 64])
     assert first == second and text == other
     kept = json.loads(text)["problem"]
-    assert kept["param"] == ["mu=0.7"] and kept["time"] == "0.2,0.4" and "problem" not in kept
-    assert kept["drift"] == "y, mu*(1 - x^2)*y - x" and kept["initial"] == f"mixture( {inside}/modes.csv)"
+    assert kept["param"] == ["mu=0.7", "nu=0.30000000000000004"] and kept["time"] == "0.2,0.4" and "problem" not in kept
+    assert kept["drift"] == "y, mu*(1 - x^2)*y - nu*x" and kept["initial"] == f"mixture( {inside}/modes.csv)"
     (inside / "p.ini").unlink()
     assert succeed("solve", "--from", tmp_path / "first.json", "--json") == text
     (inside / "modes.csv").unlink()
