@@ -46,10 +46,11 @@ static int method_code(const solve_values *v)
 static const hb_option solve_options[] = {
     HB_OPTION_HEADING("Problem"),
     HB_PROBLEM_EQUATION,
-    HB_OPTION(EARLIER, "from", "FILE", from,
-              "run again what this .csv of -o or this output of --json holds; other options replace "
-              "those of the file",
-              .rules = HB_OPTION_APART),
+    HB_OPTION(
+        EARLIER, "from", "FILE", from,
+        "run again what this .csv of -o or this output of --json holds; other options replace "
+        "those of the file",
+        .rules = HB_OPTION_APART),
     HB_OPTION_HEADING("Points and times"),
     HB_PROBLEM_PLACES(HB_PROBLEM_TIMES),
     HB_OPTION_HEADING("Method"),
@@ -412,8 +413,7 @@ const hb_command hb_command_solve = {
          "heatball solve --drift \"x - x^3\" --initial \"point(0)\" --time 0.1,0.5,1 --at=-3:3:61 "
          "-o wells.csv --plot wells.svg",
          "heatball solve --drift \"a*sin(x[i])\" --param a=2 --dim 5 --initial "
-         "\"gaussian(mean=0,var=1)\" --time 0.5 --at 0,0,0,0,0 --stderr 0.01",
-         "heatball solve --from wells.csv --time 2 -o later.csv"},
+         "\"gaussian(mean=0,var=1)\" --time 0.5 --at 0,0,0,0,0 --stderr 0.01"},
     .options = solve_options,
     .size = sizeof(solve_values),
     .run = run_solve};
