@@ -26,7 +26,7 @@ def table(time, seeds, samples, points):
     for seed in range(seeds):
         s = heatball.solve(at=points, time=time, method="walk", samples=samples, seed=seed, **PROBLEM)
         density.append(s.density / truth)
-        doubted.append(np.isinf(s.density_se))
+        doubted.append(np.isinf(s.density_error))
     return np.array(density), np.array(doubted)
 
 

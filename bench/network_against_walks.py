@@ -74,7 +74,7 @@ def judged(s, exact, chosen, times):
     """Quantiles of the errors of ln u and of the score, share with a claim, shares of errors within so many claims."""
     v, score = exact(s.x)
     rows = []
-    for value, truth, error in ((s.log_density, v, s.log_density_se), (s.score, score, s.score_se)):
+    for value, truth, error in ((s.log_density, v, s.log_density_error), (s.score, score, s.score_error)):
         miss, claim = np.abs(value - truth)[chosen].ravel(), error[chosen].ravel()
         known = np.isfinite(claim)
         rows.append((quantile(miss), known.mean(), miss[known] <= times * claim[known]))

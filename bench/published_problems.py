@@ -44,8 +44,8 @@ def row(name, s, seconds, v, score, truth, theirs, drawn=False, v_error=0.0, sco
     limit = 4 if drawn else 1
     n, d = s.score.shape
     cells = []
-    for what, found, exact, claimed, error in (("ln u", s.log_density, v, s.log_density_se, v_error),
-                                               ("score", s.score, score, s.score_se, score_error)):
+    for what, found, exact, claimed, error in (("ln u", s.log_density, v, s.log_density_error, v_error),
+                                               ("score", s.score, score, s.score_error, score_error)):
         if exact is None:
             known = claimed[np.isfinite(claimed)]
             cells += ["", f"{known.max():.1e}" if len(known) else ""]
@@ -54,7 +54,7 @@ def row(name, s, seconds, v, score, truth, theirs, drawn=False, v_error=0.0, sco
         cells += [f"{gap:.1e}", f"{most:.1e}"]
         if not ratio <= limit:
             wrong.append(f"{name}: {what} is {ratio:.2f} claimed errors off")
-    claimed = int(np.isfinite(s.log_density_se).sum())
+    claimed = int(np.isfinite(s.log_density_error).sum())
     print(f"| {name} | {d} | {s.method} | {seconds:.2g} | {claimed} of {n} | {cells[0]} | {cells[1]} | {cells[2]} | {cells[3]} | {truth} | {theirs} |", flush=True)
 
 

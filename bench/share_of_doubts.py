@@ -35,10 +35,10 @@ def doubts(problem, at, method, seeds, directory):
     for seed in range(seeds):
         s = heatball.solve(at=at, method=method, samples=SAMPLES[method], seed=1000 + seed,
                            **problem.problem(directory))
-        point.append(np.isinf(s.density_se))
-        slope.append(np.isinf(s.score_se).any(axis=1))
-        z = np.column_stack([(s.log_density - v) / np.hypot(s.log_density_se, 1e-6),
-                             (s.score - score) / np.hypot(s.score_se, 1e-6)])
+        point.append(np.isinf(s.density_error))
+        slope.append(np.isinf(s.score_error).any(axis=1))
+        z = np.column_stack([(s.log_density - v) / np.hypot(s.log_density_error, 1e-6),
+                             (s.score - score) / np.hypot(s.score_error, 1e-6)])
         worst = max(worst, np.abs(z).max())
     return np.mean(point), np.mean(slope), worst
 

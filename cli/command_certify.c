@@ -262,7 +262,7 @@ static hb_status certify_open_problem(certify_run *run)
 {
     const hb_certify_values *v = run->v;
     if (!v->drift) return HB_OK;
-    HB_TRY(hb_problem_of_start(run->session, v->drift, NULL, -1, &v->params, run->dim, v->initial,
+    HB_TRY(hb_problem_of_drift(run->session, v->drift, NULL, -1, &v->params, run->dim, v->initial,
                                &run->problem));
     run->settings.drift = run->problem;
     run->settings.process = HB_PROCESS_DRIFT;

@@ -107,7 +107,8 @@ static hb_status residual_show(hb_session *session, const residual_values *v, in
         {.name = "scaled", .values = table->values.scaled},
         {.name = "scaled", .suffix = "_se", .values = table->values.scaled_se},
     };
-    const hb_rows rows = {table->n, sizeof columns / sizeof *columns, columns};
+    const hb_rows rows = {
+        .n = table->n, .n_columns = sizeof columns / sizeof *columns, .columns = columns};
     hb_session_clear(session);
     if (v->path) HB_TRY(hb_rows_write(session, &rows, v->path));
     if (v->json) return residual_print_json(v, &rows, time, tau, dim);
@@ -196,7 +197,7 @@ static hb_status residual_process(hb_session *session, const residual_values *v,
     const char *drift = nonlinear ? p->drift : info.process == HB_PROCESS_OU ? "-x[i]" : "0*x[i]";
     HB_REFUSE_IF(session, !drift, "--param is given without --drift; give both or none");
     const hb_status status =
-        hb_problem_of_drift(session, drift, NULL, -1, &p->params, info.dim, made);
+        hb_problem_of_drift(session, drift, NULL, -1, &p->params, info.dim, NULL, made);
     *out = *made;
     return status;
 }

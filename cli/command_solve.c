@@ -7,11 +7,13 @@
 #include "commands.h"
 #include "problem_options.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 typedef struct solve_values {
     hb_problem_values problem;
-    int method, json, resume;
+    int method, json, precision, resume;
+    hb_earlier from;
     uint64_t training;
     double radius, stderr_density, stderr_score, max_time, save_every;
     const char *path, *plot, *paths, *path_times, *state;
@@ -30,6 +32,8 @@ static const char *const *method_names(void)
     return names;
 }
 
+static const char *const precision_names[] = {"error", "full", NULL};
+
 enum { ALL = -1 }; /* beside hb_method */
 
 static int method_code(const solve_values *v)
@@ -42,6 +46,11 @@ static int method_code(const solve_values *v)
 static const hb_option solve_options[] = {
     HB_OPTION_HEADING("Problem"),
     HB_PROBLEM_EQUATION,
+    HB_OPTION(
+        EARLIER, "from", "FILE", from,
+        "run again what this .csv of -o or this output of --json holds; other options replace "
+        "those of the file",
+        .rules = HB_OPTION_APART),
     HB_OPTION_HEADING("Points and times"),
     HB_PROBLEM_PLACES(HB_PROBLEM_TIMES),
     HB_OPTION_HEADING("Method"),
@@ -65,7 +74,7 @@ static const hb_option solve_options[] = {
     HB_OPTION_HEADING("Accuracy and time"),
     HB_PROBLEM_SAMPLES,
     HB_OPTION(REAL, "stderr", "E", stderr_density,
-              "sample until density_se/density is at most this at every point", .max = INFINITY,
+              "sample until density_error/density is at most this at every point", .max = INFINITY,
               .rules = HB_OPTION_ABOVE),
     HB_OPTION(REAL, "stderr-score", "E", stderr_score,
               "sample until the score's error is at most this, relative to the score",
@@ -75,6 +84,11 @@ static const hb_option solve_options[] = {
               .rules = HB_OPTION_ABOVE),
     HB_OPTION_HEADING("Output"),
     HB_OPTION_JSON,
+    HB_OPTION(
+        CHOICE, "precision", NULL, precision,
+        "digits of the printed table: two more than the error justifies, or all (full); files "
+        "and --json have all",
+        .choices = precision_names, .fallback = "error", .rules = HB_OPTION_APART),
     HB_OPTION(TEXT, NULL, "FILE", path,
               "write the rows to this file, .csv or .npy by its name, or named arrays to a .npz",
               .letter = 'o', .rules = HB_OPTION_WRITES),
@@ -89,7 +103,7 @@ static const hb_option solve_options[] = {
               .rules = HB_OPTION_WRITES),
     HB_OPTION(REAL, "save-every", "SECONDS", save_every,
               "write the state so often at least; more often at the start", .max = INFINITY,
-              .rules = HB_OPTION_ABOVE),
+              .rules = HB_OPTION_ABOVE | HB_OPTION_APART),
     HB_OPTION(FLAG, "resume", NULL, resume, "resume from the state file if it is there"),
     {0}};
 
@@ -154,6 +168,8 @@ typedef struct solve_task {
     hb_user_paths paths;
     hb_solve_parts settings;
     hb_solve_shown shown;
+    json_t *configuration;
+    char *line; /* with it, for tables and .csv */
 } solve_task;
 
 static hb_status solve_interrupted(hb_session *session, const solve_values *v, hb_status status)
@@ -162,12 +178,65 @@ static hb_status solve_interrupted(hb_session *session, const solve_values *v, h
     return hb_session_fail(session, status, "%s", hb_context_message(hb_session_context(session)));
 }
 
+/* ---- what a file needs to run again ---- */
+
+/* "0.5,1" */
+static json_t *times_json(const hb_times_given *times)
+{
+    char *text = malloc(times->n * HB_CONFIGURATION_NUMBER), *to = text;
+    for (size_t k = 0; text && k < times->n; k++, to += strlen(to)) {
+        if (k > 0) *to++ = ',';
+        hb_configuration_number(times->values[k], to);
+    }
+    json_t *out = json_string(text);
+    free(text);
+    return out;
+}
+
+/* The lines of hb_problem_text: dim, drift or potential, noise, at times convention, and
+ * parameters. */
+static void add_equation(const char *text, json_t *object)
+{
+    json_t *params = json_array();
+    for (int k = 0; text && *text; k++) {
+        const char *const keys[] = {"dim", *text == 'd' ? "drift" : "potential", "noise",
+                                    "convention"};
+        const size_t key = strcspn(text, "=") + 1, line = strcspn(text, "\n");
+        char number[HB_CONFIGURATION_NUMBER];
+        hb_configuration_number(strtod(text + key, NULL), number);
+        if (k < 3 || (k == 3 && strncmp(text, "convention=s", 12) == 0))
+            json_object_set_new(object, keys[k], json_stringn(text + key, line - key));
+        else
+            json_array_append_new(params, json_sprintf("%.*s%s", (int)key, text, number));
+        text += line + (text[line] == '\n');
+    }
+    if (!json_object_get(object, "convention"))
+        json_object_set_new(object, "convention", json_string("ito"));
+    if (json_array_size(params) > 0) json_object_set(object, "param", params);
+    json_decref(params);
+}
+
+/* All that was asked for, with the content of a problem file. */
+static json_t *solve_configuration(const solve_values *v, const solve_task *task)
+{
+    json_t *object = json_copy(v->from.object);
+    const char *initial = hb_problem_initial_text(task->problem);
+    const int typed = task->times.own && task->times.values == task->times.own;
+    add_equation(hb_problem_text(task->problem), object);
+    if (initial) json_object_set_new(object, "initial", json_string(initial));
+    json_object_set_new(object, "time",
+                        typed ? json_string(v->problem.times) : times_json(&task->times));
+    json_object_set_new(object, "method", json_string(method_names()[v->method]));
+    json_object_set_new(object, "seed", json_sprintf("%" PRIu64, v->problem.seed));
+    json_object_set_new(object, "heatball", json_string(hb_version()));
+    return object;
+}
+
 /* Draws and prints the solution, and destroys it. */
 static hb_status solve_show_one(hb_session *session, const solve_values *v, solve_task *task,
                                 hb_solution *solution)
 {
     hb_status status = HB_OK;
-    task->shown.tau = hb_solution_tau(solution);
     solve_note_unused(session, v, solution);
     if (v->plot)
         status = hb_solve_figure_write(session, task->problem, &task->points, solution, v->plot);
@@ -205,7 +274,6 @@ static hb_status solve_all(hb_session *session, solve_task *task)
     for (; (info = hb_method_info(n + 1)) && status != HB_ERROR_INTERRUPTED; n++) {
         tries[n].name = info->name;
         status = solve_try_method(session, task, info->method, &tries[n]);
-        if (status == HB_OK) task->shown.tau = hb_solution_tau(tries[n].solution);
         if (status != HB_OK && first == HB_OK) first = status;
         n_good += status == HB_OK;
     }
@@ -245,6 +313,7 @@ static hb_status solve_read(hb_session *session, const solve_values *v, solve_ta
     hb_problem_values own = v->problem;
     HB_TRY(hb_solve_check_path(session, v->path));
     HB_TRY(solve_check_options(session, v));
+    if (v->from.path) HB_TRY(hb_session_reads(session, v->from.path));
     HB_TRY(hb_times_option(session, v->problem.times, &task->times));
     own.time = task->times.span;
     hb_session_limit(session, zero_if_nan(v->max_time));
@@ -267,15 +336,20 @@ static hb_status solve_read(hb_session *session, const solve_values *v, solve_ta
     hb_times_settings(&task->times, &task->settings.all);
     solve_fill_sampling(v, &task->settings);
     task->settings.all.method = method;
+    task->settings.all.ignore_unread = v->from.path != NULL;
+    task->configuration = solve_configuration(v, task);
+    task->line = hb_configuration_line(task->configuration);
+    if (!task->line) return HB_ERROR_MEMORY;
     task->shown = (hb_solve_shown){.points = &task->points,
-                                   .n_times = task->times.n,
-                                   .times = task->times.values,
-                                   .time = task->times.values[task->times.n - 1],
+                                   .problem = task->configuration,
+                                   .line = task->line,
+                                   .full = v->precision,
                                    .seed = v->problem.seed,
                                    .path = v->path,
                                    .json = v->json};
-    HB_TRY(hb_user_paths_read(session, v->paths, v->path_times, dim, task->shown.time,
-                              &task->settings.sampling, &task->paths));
+    HB_TRY(hb_user_paths_read(session, v->paths, v->path_times, dim,
+                              task->times.values[task->times.n - 1], &task->settings.sampling,
+                              &task->paths));
     hb_session_inputs_end(session);
     return HB_OK;
 }
@@ -315,6 +389,8 @@ static hb_status run_solve(hb_session *session, const void *values)
     hb_points_destroy(&task.points);
     hb_times_release(session, &task.times);
     hb_problem_destroy(task.problem);
+    json_decref(task.configuration);
+    free(task.line);
     return status;
 }
 
@@ -325,10 +401,12 @@ const hb_command hb_command_solve = {
         "For dx = f(x,t) dt + G(x,t) dW from an initial density, prints the density u at time T, "
         "ln u, the score grad ln u and u ln u at the given points, each with an error. The problem "
         "comes from a problem file or from --drift, --noise and --initial. A line that begins with "
-        "# says what was done; columns are x_1 .., density, density_se, log_density, "
-        "log_density_se, score_1 .., score_1_se .., entropy_density, entropy_density_se. An error "
-        "that cannot be trusted is inf, and a line below the table says why. With several times "
-        "there is a row for each time and point, and t is the first column.",
+        "# says what was done and what the errors are: standard error (68 %), error estimate or "
+        "bound. Columns are x_1 .., density, density_error, log_density, log_density_error, "
+        "score_1 .., score_1_error .., entropy_density, entropy_density_error. An error that "
+        "cannot be trusted is inf, and a line below the table says why. With several times there "
+        "is a row for each time and point, and t is the first column. The line '# problem:' has "
+        "all options, and so have files; --from runs them again.",
     .examples =
         {"heatball solve --drift \"x1 - x1^3\" --noise 1 --initial "
          "\"gaussian(mean=0,var=1)\" --time 1 --at \"-2.5;-1;0;0.5;2.5\"",

@@ -5,6 +5,8 @@
 #include "points.h"
 #include "session.h"
 
+#include <jansson.h>
+
 #include <heatball/plot.h>
 #include <heatball/solve.h>
 
@@ -36,13 +38,20 @@ void hb_user_paths_destroy(hb_session *session, hb_user_paths *paths);
 
 typedef struct hb_solve_shown {
     const hb_points *points;
-    size_t n_times;
-    const double *times; // (n_times)
-    double time, tau;    /* of the last */
     uint64_t seed;
     const char *path; /* of -o; NULL: none */
-    int json;
+    int json, full;   /* all digits in a table */
+    json_t *problem;  /* configuration.h */
+    const char *line; /* the same for tables and .csv */
 } hb_solve_shown;
+
+/* The columns of a solution in the order of hb_column: errors have a suffix. */
+enum { HB_SOLVE_COLUMNS = HB_COLUMN_ENTROPY_DENSITY_ERROR + 1 };
+typedef struct hb_solve_column {
+    const char *name, *suffix; /* suffix may be NULL */
+    int is_vector;
+} hb_solve_column;
+extern const hb_solve_column hb_solve_columns[HB_SOLVE_COLUMNS];
 
 /* HB_ERROR_ARGUMENT unless path (NULL is fine) ends in .csv, .npy or .npz. */
 hb_status hb_solve_check_path(hb_session *session, const char *path);

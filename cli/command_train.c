@@ -364,7 +364,7 @@ static hb_status run_training(training *t)
     if (status == HB_OK) status = train_check_nodes(t);
     if (status == HB_OK && v->drift)
         status = hb_problem_of_drift(t->session, v->drift, v->noise, v->convention, &v->params,
-                                     t->data.dim, &t->drift);
+                                     t->data.dim, NULL, &t->drift);
     if (status == HB_OK) status = train_probe_files(t);
     hb_session_inputs_end(t->session);
     hb_train_options_settings(v, !t->data.set, t->data.image_height > 0, &t->settings);

@@ -181,7 +181,7 @@ static hb_status set_show(hb_session *session, const hb_data_values *v, const hb
     const hb_rows_column columns[] = {{.name = "weight", .values = t->weight},
                                       {.name = "mean", .width = 2, .values = t->mean},
                                       {.name = "covariance", .width = 4, .values = t->covariance}};
-    hb_rows rows = {t->n, 3, columns};
+    hb_rows rows = {.n = t->n, .n_columns = 3, .columns = columns};
     hb_session_clear(session);
     if (v->json) return set_show_json(v, mixture, t, &rows);
     const double *m = t->whole_mean, *C = t->whole_covariance;

@@ -94,7 +94,7 @@ static json_t *tau_list(const hb_evaluate_plan *plan, const hb_evaluation *e)
             column[n++] = (hb_rows_column){
                 .name = q[k].name, .suffix = "_se", .values = q[k].se, .stride = q[k].stride};
     }
-    const hb_rows rows = {plan->n_tau, n, column};
+    const hb_rows rows = {.n = plan->n_tau, .n_columns = n, .columns = column};
     return hb_rows_json(&rows);
 }
 
@@ -128,7 +128,7 @@ static hb_status print_table(const hb_evaluate_plan *plan, const hb_evaluation *
         }
         column[used++] = (hb_rows_column){.name = q[k].name, .texts = texts + k * n};
     }
-    const hb_rows rows = {n, used, column};
+    const hb_rows rows = {.n = n, .n_columns = used, .columns = column};
     hb_rows_print(&rows, stdout);
     free(texts);
     return HB_OK;

@@ -11,13 +11,17 @@
 #include "options.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ENTRIES = 64 * HB_OPTIONS_SECTIONS };
+enum {
+    MOST_ENTRIES = 64 * HB_OPTIONS_SECTIONS,
+    LEFT_OUT = HB_OPTION_WRITES | HB_OPTION_FIGURE | HB_OPTION_APART /* of what is run again */
+};
 
 /* An option with all that its setting says, where its value goes, and whether it was on the
  * line. */
@@ -32,6 +36,7 @@ typedef struct parser {
     int argc, next;
     char *const *argv;
     char *message;
+    json_t *record;                /* of a table with an earlier run; NULL: it has none */
     char note[HB_OPTIONS_MESSAGE]; /* "--old is now --new; " for each old name on the line */
 } parser;
 
@@ -276,7 +281,8 @@ void hb_options_allowed(const hb_option *option, size_t size, char *out)
     switch (option->kind) {
     case HB_OPTION_FLAG:
     case HB_OPTION_TEXT:
-    case HB_OPTION_TEXTS: break;
+    case HB_OPTION_TEXTS:
+    case HB_OPTION_EARLIER: break;
     case HB_OPTION_CHOICE: hb_options_join(hb_options_choices(option), size, out); break;
     case HB_OPTION_REAL:
     case HB_OPTION_REALS: allowed_reals(option, size, out); break;
@@ -420,7 +426,8 @@ static int option_store(const hb_option *option, const char *text, void *target)
     case HB_OPTION_INTEGER: return store_integer(option, text, target);
     case HB_OPTION_UNSIGNED: return store_unsigned(option, text, target);
     case HB_OPTION_REAL: return read_real(option, &text, 0, target);
-    case HB_OPTION_TEXT: *(const char **)target = text; return *text != 0;
+    case HB_OPTION_TEXT:
+    case HB_OPTION_EARLIER: *(const char **)target = text; return *text != 0;
     case HB_OPTION_CHOICE: return store_choice(option, text, target);
     case HB_OPTION_REALS: return store_reals(option, text, target);
     case HB_OPTION_TEXTS: return store_text(text, target);
@@ -452,6 +459,19 @@ static hb_status refuse_value(const parser *p, const hb_option *option, const ch
 
 /* ---- the line ---- */
 
+/* Keeps a text that says what is computed, for a file that is run again; steals it. */
+static void option_record(const parser *p, const hb_option *option, json_t *text)
+{
+    json_t *list = json_object_get(p->record, option->name ? option->name : "");
+    if (!option->name || option->rules & LEFT_OUT || option->kind == HB_OPTION_FLAG)
+        json_decref(text);
+    else if (list)
+        json_array_append_new(list, text);
+    else
+        json_object_set_new(p->record, option->name,
+                            option->kind == HB_OPTION_TEXTS ? json_pack("[o]", text) : text);
+}
+
 static hb_status option_accept(parser *p, entry *found, const char *text)
 {
     if (found->given && found->option.kind != HB_OPTION_TEXTS)
@@ -459,6 +479,7 @@ static hb_status option_accept(parser *p, entry *found, const char *text)
     found->given = 1;
     if (!option_store(&found->option, text, found->target))
         return refuse_value(p, &found->option, text);
+    if (p->record) option_record(p, &found->option, json_string(text));
     return HB_OK;
 }
 
@@ -506,6 +527,102 @@ static hb_status accept_argument(parser *p, const char *argument)
     return accept_option(p, found, argument[length] ? argument + length + is_long : NULL);
 }
 
+/* Whether the line has an option that stands instead of this one. */
+static int is_replaced(parser *p, const char *name)
+{
+    for (const entry *at = p->entries; at->target; at++)
+        for (const char *word = at->given ? at->option.instead : NULL; word;
+             word = strchr(word, ' ')) {
+            word += *word == ' ';
+            if (is_word(name, word, strcspn(word, " "))) return 1;
+        }
+    return 0;
+}
+
+/* One option of an earlier run, unless the line has it; of NAME=VALUE, the name. */
+static hb_status accept_earlier(parser *p, entry *found, json_t *values)
+{
+    const hb_texts *texts = found->option.kind == HB_OPTION_TEXTS ? found->target : NULL;
+    const size_t on_line = texts ? texts->n : 0;
+    for (size_t k = 0; k < (texts ? json_array_size(values) : !found->given); k++) {
+        json_t *value = texts ? json_array_get(values, k) : values;
+        const char *text = json_is_string(value) ? json_string_value(value) : "";
+        size_t i = 0;
+        while (i < on_line && strncmp(texts->values[i], text, strcspn(text, "=") + 1)) i++;
+        if (i < on_line) continue;
+        option_record(p, &found->option, json_incref(value)); /* which keeps the text */
+        if (!option_store(&found->option, text, found->target))
+            return refuse_value(p, &found->option, text);
+        found->given |= !texts;
+    }
+    return HB_OK;
+}
+
+static const char OPENING[] = "# problem: ";
+
+void hb_configuration_number(double value, char text[HB_CONFIGURATION_NUMBER])
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, HB_CONFIGURATION_NUMBER, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) return;
+    }
+}
+
+char *hb_configuration_line(const json_t *object)
+{
+    char *text = json_dumps(object, 0), *line = NULL;
+    if (text && asprintf(&line, "%s%s", OPENING, text) < 0) line = NULL;
+    free(text);
+    return line;
+}
+
+/* The object of a .csv, a printed table or JSON; where it is none, the message says why. */
+static json_t *earlier_read(const parser *p, const char *path)
+{
+    char *line = NULL;
+    size_t size = 0;
+    json_t *object = NULL;
+    FILE *file = fopen(path, "rbe");
+    if (!file) options_refuse(p, "--from: cannot read %.200s: %s", path, strerror(errno));
+    if (!file) return NULL;
+    const int is_json = fgetc(file) == '{';
+    rewind(file);
+    json_t *all = is_json ? json_loadf(file, 0, NULL) : NULL;
+    object = json_incref(json_object_get(all, "problem"));
+    json_decref(all);
+    while (!is_json && !object && getline(&line, &size, file) > 0 && line[0] == '#')
+        if (!strncmp(line, OPENING, sizeof OPENING - 1))
+            object = json_loads(line + sizeof OPENING - 1, 0, NULL);
+    free(line);
+    fclose(file);
+    if (!json_is_object(object))
+        options_refuse(
+            p,
+            "--from: %.200s does not hold the problem of a run; it must be a .csv of heatball "
+            "solve -o, or what --json printed",
+            path);
+    return object;
+}
+
+static hb_status accept_file(parser *p, const char *path)
+{
+    const char *name;
+    json_t *value, *object = earlier_read(p, path);
+    hb_status status = json_is_object(object) ? HB_OK : HB_ERROR_ARGUMENT;
+    json_object_foreach(object, name, value)
+    {
+        entry *found = find_name(p, name, strlen(name));
+        if (strcmp(name, "heatball") == 0 || is_replaced(p, name) || status != HB_OK) continue;
+        if (!found || found->option.rules & LEFT_OUT)
+            status =
+                options_refuse(p, "--from: %.200s has %.40s, which is no option here", path, name);
+        else
+            status = accept_earlier(p, found, value);
+    }
+    json_decref(object);
+    return status;
+}
+
 static void set_fallback(const entry *at)
 {
     const hb_option *option = &at->option;
@@ -536,6 +653,10 @@ hb_status hb_options_parse(const hb_option_section *sections, int argc, char *co
     int only_positional = 0;
     message[0] = 0;
     list_entries(sections, p.entries);
+    hb_earlier *earlier = NULL;
+    for (const entry *at = p.entries; at->target; at++)
+        if (at->option.kind == HB_OPTION_EARLIER) earlier = at->target;
+    if (earlier) earlier->object = p.record = json_object();
     while (p.next < argc) {
         const char *argument = argv[p.next++];
         if (!only_positional && strcmp(argument, "--") == 0)
@@ -544,6 +665,7 @@ hb_status hb_options_parse(const hb_option_section *sections, int argc, char *co
             HB_TRY(only_positional ? accept_positional(&p, argument)
                                    : accept_argument(&p, argument));
     }
+    if (earlier && earlier->path) HB_TRY(accept_file(&p, earlier->path));
     for (const entry *at = p.entries; at->target; at++)
         if (!at->given) set_fallback(at);
     HB_TRY(check_required(&p));
@@ -559,5 +681,6 @@ void hb_options_release(const hb_option_section *sections)
     for (const entry *at = entries; at->target; at++) { /* the kinds that own memory */
         if (at->option.kind == HB_OPTION_REALS) free(((hb_reals *)at->target)->values);
         if (at->option.kind == HB_OPTION_TEXTS) free(((hb_texts *)at->target)->values);
+        if (at->option.kind == HB_OPTION_EARLIER) json_decref(((hb_earlier *)at->target)->object);
     }
 }

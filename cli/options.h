@@ -18,6 +18,7 @@
 #define HB_CLI_OPTIONS_H
 
 #include <heatball/settings.h>
+#include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -29,7 +30,8 @@ typedef enum hb_option_kind {
     HB_OPTION_TEXT,     /* const char *, a piece of argv; NULL when neither given nor defaulted */
     HB_OPTION_CHOICE,   /* int, an index into choices; -1 when neither given nor defaulted */
     HB_OPTION_REALS,    /* hb_reals: numbers separated by commas; empty likewise */
-    HB_OPTION_TEXTS     /* hb_texts: may be given several times; empty likewise */
+    HB_OPTION_TEXTS,    /* hb_texts: may be given several times; empty likewise */
+    HB_OPTION_EARLIER /* hb_earlier: a file of an earlier run, whose options hold where the line has none */
 } hb_option_kind;
 
 typedef struct hb_reals {
@@ -41,6 +43,17 @@ typedef struct hb_texts {
     size_t n;
     const char **values; // (n), pieces of argv, in the order of the line
 } hb_texts;
+
+/* A run as an object of its options, each as one types it; a .csv and a table have it in a line. */
+typedef struct hb_earlier {
+    const char *path; /* NULL: not given */
+    json_t *object;   /* what was given, here or there, and says what is computed */
+} hb_earlier;
+enum { HB_CONFIGURATION_NUMBER = 32 };
+/* A number in the fewest digits that give it back. */
+void hb_configuration_number(double value, char text[HB_CONFIGURATION_NUMBER]);
+/* "# problem: {...}", to be released with free; NULL: no memory. */
+char *hb_configuration_line(const json_t *object);
 
 enum hb_option_rule {
     HB_OPTION_REQUIRED = 1,
@@ -54,7 +67,8 @@ enum hb_option_rule {
         128, /* the same of a figure; with both, a figure where the name ends in .png */
     HB_OPTION_OPEN =
         256, /* of a setting: its default is not filled in, so that one sees what was given */
-    HB_OPTION_HIDDEN = 512 /* not in --help */
+    HB_OPTION_HIDDEN = 512, /* not in --help */
+    HB_OPTION_APART = 1024  /* says nothing about what is computed */
 };
 
 typedef struct hb_option {
@@ -72,8 +86,10 @@ typedef struct hb_option {
     /* An option of a setting of the library: kind, range, default, names and help are those of
      * the row of its field, unless they are given here. */
     const hb_setting *(*setting)(size_t index);
-    size_t field;        /* its offset in the library's struct */
-    const char *old;     /* its name in the release before, which is read with a note; NULL: none */
+    size_t field;    /* its offset in the library's struct */
+    const char *old; /* its name in the release before, which is read with a note; NULL: none */
+    const char
+        *instead; /* names by blanks: an earlier run's, which this one replaces; NULL: none */
     const char *heading; /* a row that is no option: in --help those below stand under it */
 } hb_option;
 

@@ -128,12 +128,6 @@ hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *
 }
 
 hb_status hb_problem_of_drift(hb_session *session, const char *drift, const char *noise,
-                              int convention, const hb_texts *params, int dim, hb_problem **out)
-{
-    return hb_problem_of_start(session, drift, noise, convention, params, dim, NULL, out);
-}
-
-hb_status hb_problem_of_start(hb_session *session, const char *drift, const char *noise,
                               int convention, const hb_texts *params, int dim, const char *initial,
                               hb_problem **out)
 {

@@ -34,12 +34,15 @@ extern const char *const hb_convention_names[];
  * one time or several. */
 #define HB_PROBLEM_EQUATION                                                                        \
     HB_OPTION(TEXT, "problem", "FILE.ini", problem.problem,                                        \
-              "problem file; instead of --drift, --noise and --initial"),                          \
+              "problem file; instead of --drift, --noise and --initial", .rules = HB_OPTION_APART, \
+              .instead = "drift potential noise convention initial param dim time"),               \
         HB_OPTION(                                                                                 \
             TEXT, "drift", "EXPR", problem.drift,                                                  \
-            "drift f(x,t), components separated by commas, in x1 .. xd, t, pi and parameters"),    \
+            "drift f(x,t), components separated by commas, in x1 .. xd, t, pi and parameters",     \
+            .instead = "potential"),                                                               \
         HB_OPTION(TEXT, "potential", "EXPR", problem.potential,                                    \
-                  "potential V(x,t) instead of --drift: f = -grad V; needs --dim"),                \
+                  "potential V(x,t) instead of --drift: f = -grad V; needs --dim",                 \
+                  .instead = "drift"),                                                             \
         HB_OPTION(                                                                                 \
             TEXT, "noise", "EXPR", problem.noise,                                                  \
             "noise: one formula for all axes, one for each by commas, or the rows of a matrix "    \
@@ -87,12 +90,9 @@ extern const char *const hb_convention_names[];
 /* The problem that the options name. Everything that is wrong with it is HB_ERROR_ARGUMENT. */
 hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *v,
                                   hb_problem **out);
-/* dx = F(x) dt + G dW in `dim` dimensions, no initial density; noise NULL: sqrt(2); convention:
- * as in hb_problem_values. */
+/* dx = F(x) dt + G dW in `dim` dimensions; noise NULL: sqrt(2); convention: as in
+ * hb_problem_values; initial NULL: no initial density. */
 hb_status hb_problem_of_drift(hb_session *session, const char *drift, const char *noise,
-                              int convention, const hb_texts *params, int dim, hb_problem **out);
-/* The same with an initial density; NULL: none. */
-hb_status hb_problem_of_start(hb_session *session, const char *drift, const char *noise,
                               int convention, const hb_texts *params, int dim, const char *initial,
                               hb_problem **out);
 /* The settings of a solution with their parts; hb_solve_parts_link makes `all` point to them,

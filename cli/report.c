@@ -5,9 +5,9 @@
  * 0.0292749157621596 in the table and as 0.029274915762159584, which reads back exactly, in JSON.
  */
 #include "report.h"
+#include "rows.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,11 +108,7 @@ hb_status hb_report_print(const hb_report *report, int as_json, FILE *out)
         print_table(report, out);
         return HB_OK;
     }
-    char *text = json_dumps(report->object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    if (!text) return HB_ERROR_MEMORY;
-    fprintf(out, "%s\n", text);
-    free(text);
-    return HB_OK;
+    return hb_rows_print_json(json_incref(report->object), out);
 }
 
 hb_status hb_report_finish(hb_report *report, int as_json)

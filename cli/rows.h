@@ -1,8 +1,8 @@
 /* cli/rows.h: rows of numbers with named columns, as an aligned table, as JSON or in a file.
  *
  * A column is one number, or `width` numbers per row: in a table and a .csv file these are
- * score_1, score_2, .., with a suffix score_1_se, ..; in JSON one list under the key "score" or
- * "score_se". */
+ * score_1, score_2, .., with a suffix score_1_error, ..; in JSON one list under the key "score" or
+ * "score_error". */
 #ifndef HB_CLI_ROWS_H
 #define HB_CLI_ROWS_H
 
@@ -15,14 +15,19 @@ typedef struct hb_rows_column {
     const char *name, *suffix; /* suffix may be NULL */
     int width;                 /* 0: one number, no index in its name */
     const double *values;      // (n, width), or (n)
-    const char *const *texts;  // (n), instead of values; not for files
-    size_t stride;             /* numbers from a row to the next; 0: width */
+    const char *const *texts;  // (n), instead of values; not for .npy
+    /* of the values, laid out as they are: a table shows the digits that they justify; `values`
+     * itself: these are errors; NULL: nine digits */
+    const double *errors;
+    size_t stride; /* numbers from a row to the next; 0: width */
 } hb_rows_column;
 
 typedef struct hb_rows {
     size_t n;
     int n_columns;
     const hb_rows_column *columns; // (n_columns)
+    int full;                      /* a table shows all digits */
+    const char *comment;           /* a line before the names of a .csv; NULL: none */
 } hb_rows;
 
 void hb_rows_print(const hb_rows *rows, FILE *out);

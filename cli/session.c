@@ -57,7 +57,7 @@ static const hb_isa isa_codes[] = {HB_ISA_AUTO, HB_ISA_AVX512, HB_ISA_AVX2, HB_I
 const hb_option hb_session_options[] = {
     HB_OPTION(INTEGER, "threads", "K", threads,
               "number of threads, 0 for one per core; it does not change the result",
-              .max = HB_MAX_THREADS, .fallback = "0"),
+              .max = HB_MAX_THREADS, .fallback = "0", .rules = HB_OPTION_APART),
     HB_OPTION(CHOICE, "isa", "SET", isa, "instruction set of the vector kernels, for tests",
               .choices = isa_names, .rules = HB_OPTION_HIDDEN, .fallback = "auto"),
     HB_OPTION(FLAG, "quiet", NULL, quiet, "no progress, no notes, no summary", .letter = 'q'),
@@ -221,13 +221,17 @@ static void library_note(void *user, const char *message)
     fprintf(stderr, "heatball %s: note: %s\n", session->command, message);
 }
 
-static int library_reading(void *user, const char *path)
+hb_status hb_session_reads(hb_session *session, const char *path)
 {
-    hb_session *session = user;
     if (session->inputs_ended) return HB_OK;
     const hb_status status = hb_outputs_check_input(session->outputs, path, session->message);
     if (status != HB_OK || hb_context_ranks(session->context) == 1) return status;
     return hb_command_team_compare_file(session->context, path);
+}
+
+static int library_reading(void *user, const char *path)
+{
+    return hb_session_reads(user, path);
 }
 
 hb_status hb_session_writes(hb_session *session, const char *option, const char *path, int figure)

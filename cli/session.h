@@ -54,6 +54,8 @@ hb_status hb_session_writes_in(hb_session *session, const char *directory, const
 /* All inputs of the user have been opened: what is read from now on (a log, a state, a
  * checkpoint) is the run's own. */
 void hb_session_inputs_end(hb_session *session);
+/* A file that the command itself has read; HB_ERROR_ARGUMENT: it is an output, too. */
+hb_status hb_session_reads(hb_session *session, const char *path);
 int hb_session_quiet(const hb_session *session);
 /* What rank 0 of a team does alone stands between these two: 1 where it is to be done, on a
  * context without a team. Then all ranks have its status. Without a team: 1, and the status as

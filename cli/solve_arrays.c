@@ -2,9 +2,9 @@
  *
  *     t                             (times)
  *     points                        (points, d)       or, of a mesh, x_1 (n_1), x_2 (n_2), ..
- *     density, log_density, entropy_density and their _se
+ *     density, log_density, entropy_density and their _error
  *                                   (times, points)   or (times, n_1, n_2, ..)
- *     score, score_se               the same with a last axis d
+ *     score, score_error            the same with a last axis d
  * An axis of a mesh that is one number has n = 1. */
 #include "command_solve.h"
 
@@ -54,17 +54,6 @@ static hb_status npz_add_times(hb_npz *npz, const hb_solution *solution)
 static hb_status npz_add_columns(hb_npz *npz, const hb_points *points, const hb_solution *solution,
                                  int is_mesh)
 {
-    static const struct {
-        const char *name;
-        hb_column column;
-    } names[] = {{"density", HB_COLUMN_DENSITY},
-                 {"density_se", HB_COLUMN_DENSITY_SE},
-                 {"log_density", HB_COLUMN_LOG_DENSITY},
-                 {"log_density_se", HB_COLUMN_LOG_DENSITY_SE},
-                 {"score", HB_COLUMN_SCORE},
-                 {"score_se", HB_COLUMN_SCORE_SE},
-                 {"entropy_density", HB_COLUMN_ENTROPY_DENSITY},
-                 {"entropy_density_se", HB_COLUMN_ENTROPY_DENSITY_SE}};
     uint64_t shape[MOST_AXES + 2] = {hb_solution_n_times(solution), points->n};
     int axes = 2;
     if (is_mesh) {
@@ -72,11 +61,12 @@ static hb_status npz_add_columns(hb_npz *npz, const hb_points *points, const hb_
         axes = 1 + points->dim;
     }
     shape[axes] = (uint64_t)points->dim;
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        const int vector =
-            names[k].column == HB_COLUMN_SCORE || names[k].column == HB_COLUMN_SCORE_SE;
-        HB_TRY(hb_npz_add(npz, axes + vector, names[k].name, shape,
-                          hb_solution_values(solution, names[k].column)));
+    for (int c = 0; c < HB_SOLVE_COLUMNS; c++) {
+        const hb_solve_column *column = &hb_solve_columns[c];
+        char name[40];
+        snprintf(name, sizeof name, "%s%s", column->name, column->suffix ? column->suffix : "");
+        HB_TRY(hb_npz_add(npz, axes + column->is_vector, name, shape,
+                          hb_solution_values(solution, (hb_column)c)));
     }
     return HB_OK;
 }

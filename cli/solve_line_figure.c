@@ -18,7 +18,7 @@ enum { N_LINE = 201, PANELS = 3, FEW = 25, FRAME_WIDTH = 680, FRAME_HEIGHT = 300
 /* A curve: values and errors by hb_column, in pairs. */
 typedef struct line {
     int known;
-    double x[N_LINE], values[HB_COLUMN_SCORE_SE + 1][N_LINE];
+    double x[N_LINE], values[HB_COLUMN_SCORE_ERROR + 1][N_LINE];
     double low[N_LINE], high[N_LINE];
 } line;
 
@@ -55,12 +55,13 @@ static hb_status line_fill(const hb_scene *scene, size_t k, line *l)
     l->known = hb_scene_is_known(scene, k);
     if (!l->known) return HB_OK;
     for (int i = 0; i < N_LINE; i++) hb_scene_lattice_point(&scene->window, 1, N_LINE, i, l->x + i);
-    double *v = l->values[HB_COLUMN_LOG_DENSITY], *v_se = l->values[HB_COLUMN_LOG_DENSITY_SE];
-    const hb_status status = hb_scene_evaluate(
-        scene, k, N_LINE, l->x, v, v_se, l->values[HB_COLUMN_SCORE], l->values[HB_COLUMN_SCORE_SE]);
+    double *v = l->values[HB_COLUMN_LOG_DENSITY], *v_se = l->values[HB_COLUMN_LOG_DENSITY_ERROR];
+    const hb_status status =
+        hb_scene_evaluate(scene, k, N_LINE, l->x, v, v_se, l->values[HB_COLUMN_SCORE],
+                          l->values[HB_COLUMN_SCORE_ERROR]);
     for (int i = 0; i < N_LINE; i++) {
         l->values[HB_COLUMN_DENSITY][i] = exp(v[i]);
-        l->values[HB_COLUMN_DENSITY_SE][i] = exp(v[i]) * v_se[i];
+        l->values[HB_COLUMN_DENSITY_ERROR][i] = exp(v[i]) * v_se[i];
     }
     if (scene->n_times > 1) line_cut(l);
     return status;

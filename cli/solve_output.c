@@ -1,8 +1,9 @@
 /* What `heatball solve` prints.
  *
- * One method: a line that begins with # and says what was done, a table with one row per point,
- * and below it one line for each point whose errors cannot be trusted; such errors are inf in
- * the table and null in JSON. Several methods: the same lines for each of them, then a table for
+ * One method: a line that begins with # and says what was done and of which kind the errors are, a
+ * line with the options, a table with one row per point, and below it one line for each point whose
+ * errors cannot be trusted; such errors are inf in the table and null in JSON. Where kinds differ,
+ * the table has a column of them, and .csv and JSON always have it. Several methods: the same lines for each of them, then a table for
  * each point with one row per method. */
 #include "command_solve.h"
 #include "rows.h"
@@ -12,27 +13,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_COLUMNS = 8, MOST_TRIES = 8 };
+enum { N_COLUMNS = HB_SOLVE_COLUMNS, MOST_TRIES = 8 };
 
-static const struct {
-    const char *name, *suffix;
-    hb_column column;
-    int is_vector;
-} parts[N_COLUMNS] = {{"density", NULL, HB_COLUMN_DENSITY, 0},
-                      {"density", "_se", HB_COLUMN_DENSITY_SE, 0},
-                      {"log_density", NULL, HB_COLUMN_LOG_DENSITY, 0},
-                      {"log_density", "_se", HB_COLUMN_LOG_DENSITY_SE, 0},
-                      {"score", NULL, HB_COLUMN_SCORE, 1},
-                      {"score", "_se", HB_COLUMN_SCORE_SE, 1},
-                      {"entropy_density", NULL, HB_COLUMN_ENTROPY_DENSITY, 0},
-                      {"entropy_density", "_se", HB_COLUMN_ENTROPY_DENSITY_SE, 0}};
+static const char ERROR[] = "_error";
+const hb_solve_column hb_solve_columns[N_COLUMNS] = {
+    {"density", NULL, 0},         {"density", ERROR, 0},        {"log_density", NULL, 0},
+    {"log_density", ERROR, 0},    {"score", NULL, 1},           {"score", ERROR, 1},
+    {"entropy_density", NULL, 0}, {"entropy_density", ERROR, 0}};
 
-/* The rows of a solution: t where there are several times, x, and its columns. */
+/* The rows of a solution: t where there are several times, x, its columns, and the kind of its
+ * errors. */
 typedef struct shown_rows {
     hb_rows rows;
-    hb_rows_column columns[N_COLUMNS + 2];
-    double *repeated; /* t (rows), x (rows, dim), of several times; owned */
+    hb_rows_column columns[N_COLUMNS + 3];
+    double *repeated;   /* t (rows), x (rows, dim), of several times; owned */
+    const char **kinds; // (rows), owned
 } shown_rows;
+
+/* Column c of values, followed by its errors at `errors`. */
+static hb_rows_column column_of(int c, int dim, const double *values, const double *errors)
+{
+    const hb_solve_column *column = &hb_solve_columns[c];
+    return (hb_rows_column){.name = column->name,
+                            .suffix = column->suffix,
+                            .width = column->is_vector ? dim : 0,
+                            .values = values,
+                            .errors = column->suffix ? values : errors};
+}
 
 /* t and x of every row. */
 static hb_status repeat_points(const hb_points *points, const hb_solution *solution,
@@ -51,25 +58,45 @@ static hb_status repeat_points(const hb_points *points, const hb_solution *solut
     return HB_OK;
 }
 
-/* Released with free(out->repeated). */
-static hb_status rows_of(const hb_points *points, const hb_solution *solution, shown_rows *out)
-{
-    const int several = hb_solution_n_times(solution) > 1;
-    *out = (shown_rows){
-        .rows = {points->n * hb_solution_n_times(solution), N_COLUMNS + 1 + several, out->columns}};
-    out->columns[0] = (hb_rows_column){.name = "x", .width = points->dim, .values = points->x};
-    for (int c = 0; c < N_COLUMNS; c++)
-        out->columns[c + 1 + several] =
-            (hb_rows_column){.name = parts[c].name,
-                             .suffix = parts[c].suffix,
-                             .width = parts[c].is_vector ? points->dim : 0,
-                             .values = hb_solution_values(solution, parts[c].column)};
-    return several ? repeat_points(points, solution, out) : HB_OK;
-}
-
 static size_t count_rows(const hb_solution *solution)
 {
     return hb_solution_n_times(solution) * hb_solution_size(solution);
+}
+
+static void rows_release(shown_rows *rows)
+{
+    free(rows->repeated);
+    free(rows->kinds);
+}
+
+/* Release in either case. */
+static hb_status rows_of(const hb_solve_shown *shown, const hb_solution *solution, shown_rows *out)
+{
+    const hb_points *points = shown->points;
+    const int several = hb_solution_n_times(solution) > 1;
+    const size_t n = count_rows(solution);
+    *out =
+        (shown_rows){.rows = {n, N_COLUMNS + 2 + several, out->columns, shown->full, shown->line},
+                     .kinds = malloc(n * sizeof *out->kinds)};
+    if (!out->kinds) return HB_ERROR_MEMORY;
+    for (size_t i = 0; i < n; i++) out->kinds[i] = hb_solution_error_kind(solution, i);
+    out->columns[0] = (hb_rows_column){.name = "x", .width = points->dim, .values = points->x};
+    for (int c = 0; c < N_COLUMNS; c++)
+        out->columns[c + 1 + several] =
+            column_of(c, points->dim, hb_solution_values(solution, (hb_column)c),
+                      hb_solution_values(solution, (hb_column)(c + 1)));
+    out->columns[N_COLUMNS + 1 + several] =
+        (hb_rows_column){.name = "error_kind", .texts = out->kinds};
+    return several ? repeat_points(points, solution, out) : HB_OK;
+}
+
+/* The one kind of all errors; NULL: they differ. */
+static const char *common_kind(const hb_solution *solution)
+{
+    const char *kind = hb_solution_error_kind(solution, 0);
+    for (size_t i = 1; i < count_rows(solution); i++)
+        if (strcmp(kind, hb_solution_error_kind(solution, i)) != 0) return NULL;
+    return kind;
 }
 
 /* ---- what goes with the numbers ---- */
@@ -121,28 +148,28 @@ static void json_add_marks(json_t *object, const hb_solution *solution)
 
 /* ---- one method ---- */
 
-/* One number, or null, as JSON has no infinity. */
-static json_t *json_number(double value)
+/* "time" and "tau": numbers, or lists of them. */
+static void json_add_times(json_t *object, const hb_solution *solution)
 {
-    return isfinite(value) ? json_real(value) : isinf(value) ? json_string("inf") : json_null();
+    const size_t n = hb_solution_n_times(solution);
+    json_t *times = json_array(), *taus = json_array();
+    for (size_t k = 0; k < n; k++) {
+        json_array_append_new(times, hb_rows_time_json(hb_solution_time(solution, k)));
+        json_array_append_new(taus, hb_rows_time_json(hb_solution_time_tau(solution, k)));
+    }
+    json_object_set(object, "time", n > 1 ? times : json_array_get(times, 0));
+    json_object_set(object, "tau", n > 1 ? taus : json_array_get(taus, 0));
+    json_decref(times);
+    json_decref(taus);
 }
 
-/* "time" and "tau": numbers, or lists of them. */
-static void json_add_times(json_t *object, const hb_solve_shown *shown, const hb_solution *solution)
+/* What a run is of: "problem", "time", "tau", "seed" and "dim". */
+static void json_add_run(json_t *object, const hb_solve_shown *shown, const hb_solution *solution)
 {
-    json_t *times = json_number(shown->time), *taus = json_number(shown->tau);
-    if (solution && hb_solution_n_times(solution) > 1) {
-        json_decref(times);
-        json_decref(taus);
-        times = json_array();
-        taus = json_array();
-        for (size_t k = 0; k < hb_solution_n_times(solution); k++) {
-            json_array_append_new(times, json_number(hb_solution_time(solution, k)));
-            json_array_append_new(taus, json_number(hb_solution_time_tau(solution, k)));
-        }
-    }
-    json_object_set_new(object, "time", times);
-    json_object_set_new(object, "tau", taus);
+    json_object_set(object, "problem", shown->problem);
+    json_add_times(object, solution);
+    hb_rows_put_seed(object, shown->seed);
+    json_object_set_new(object, "dim", json_integer(shown->points->dim));
 }
 
 static hb_status solution_print_json(const hb_solve_shown *shown, const hb_rows *rows,
@@ -150,9 +177,7 @@ static hb_status solution_print_json(const hb_solve_shown *shown, const hb_rows 
 {
     json_t *object = json_pack("{s:s, s:s}", "method", hb_solution_method(solution), "note",
                                hb_solution_note(solution));
-    if (object) json_add_times(object, shown, solution);
-    if (object) json_object_set_new(object, "seed", json_integer((json_int_t)shown->seed));
-    if (object) json_object_set_new(object, "dim", json_integer(shown->points->dim));
+    if (object) json_add_run(object, shown, solution);
     if (object) json_add_marks(object, solution);
     if (object && shown->path) json_object_set_new(object, "file", json_string(shown->path));
     if (object && !shown->path) json_object_set_new(object, "points", hb_rows_json(rows));
@@ -161,15 +186,15 @@ static hb_status solution_print_json(const hb_solve_shown *shown, const hb_rows 
 
 /* "time 1, tau 0.5", or "5 times from 0 to 1, tau 0 to 0.5" in the order in which they were
  * asked for. */
-static void print_times(const hb_solve_shown *shown, const hb_solution *solution)
+static void print_times(const hb_solution *solution)
 {
-    const size_t n = solution ? hb_solution_n_times(solution) : 1;
+    const size_t n = hb_solution_n_times(solution);
+    const double time = hb_solution_time(solution, n - 1), tau = hb_solution_tau(solution);
     if (n == 1)
-        printf("time %.9g, tau %.9g", shown->time, shown->tau);
+        printf("time %.9g, tau %.9g", time, tau);
     else
         printf("%zu times from %.9g to %.9g, tau %.9g to %.9g", n, hb_solution_time(solution, 0),
-               hb_solution_time(solution, n - 1), hb_solution_time_tau(solution, 0),
-               hb_solution_time_tau(solution, n - 1));
+               time, hb_solution_time_tau(solution, 0), tau);
 }
 
 static hb_status solution_show(hb_session *session, const hb_solve_shown *shown,
@@ -177,6 +202,7 @@ static hb_status solution_show(hb_session *session, const hb_solve_shown *shown,
 {
     const int quiet = hb_session_quiet(session);
     const size_t n_times = hb_solution_n_times(solution);
+    const char *kind = common_kind(solution);
     hb_session_clear(session);
     if (shown->path && hb_points_has_extension(shown->path, ".npz"))
         HB_TRY(hb_solve_write_npz(session, shown->points, solution, shown->path));
@@ -189,10 +215,15 @@ static hb_status solution_show(hb_session *session, const hb_solve_shown *shown,
     if (shown->path) printf("\n");
     if (!quiet) {
         printf("# %s, ", hb_solution_method(solution));
-        print_times(shown, solution);
-        printf(", seed %" PRIu64 ": %s\n", shown->seed, hb_solution_note(solution));
+        print_times(solution);
+        printf(", seed %" PRIu64 ": %s; errors: %s%s\n", shown->seed, hb_solution_note(solution),
+               kind ? kind : "of several kinds, see error_kind",
+               kind && strcmp(kind, "standard error") == 0 ? " (68 %)" : "");
+        if (!shown->path) printf("%s\n", shown->line);
     }
-    if (!shown->path) hb_rows_print(rows, stdout);
+    const hb_rows table = {rows->n, rows->n_columns - (kind != NULL), rows->columns, rows->full,
+                           NULL};
+    if (!shown->path) hb_rows_print(&table, stdout);
     print_warnings(solution);
     return HB_OK;
 }
@@ -201,9 +232,9 @@ hb_status hb_solve_show(hb_session *session, const hb_solve_shown *shown,
                         const hb_solution *solution)
 {
     shown_rows rows;
-    hb_status status = rows_of(shown->points, solution, &rows);
+    hb_status status = rows_of(shown, solution, &rows);
     if (status == HB_OK) status = solution_show(session, shown, &rows.rows, solution);
-    free(rows.repeated);
+    rows_release(&rows);
     return status;
 }
 
@@ -225,47 +256,49 @@ static hb_status tries_gather(size_t row, int dim, int n, const hb_solve_try *tr
     if (!at) return HB_ERROR_MEMORY;
     for (int c = 0; c < N_COLUMNS; c++)
         for (size_t k = 0; k < rows; k++) {
-            const size_t width = parts[c].is_vector ? d : 1;
-            memcpy(at, hb_solution_values(tries[k].solution, parts[c].column) + row * width,
+            const size_t width = hb_solve_columns[c].is_vector ? d : 1;
+            memcpy(at, hb_solution_values(tries[k].solution, (hb_column)c) + row * width,
                    width * sizeof *at);
             at += width;
         }
     return HB_OK;
 }
 
-static hb_status tries_print_block(const hb_points *points, size_t row, int n,
+static hb_status tries_print_block(const hb_solve_shown *shown, size_t row, int n,
                                    const hb_solve_try *tries)
 {
+    const hb_points *points = shown->points;
     const size_t point = row % points->n;
     double *values, seconds[MOST_TRIES];
-    const char *names[MOST_TRIES];
-    hb_rows_column columns[N_COLUMNS + 2] = {{.name = "method", .texts = names}};
+    const char *names[MOST_TRIES], *kinds[MOST_TRIES];
+    hb_rows_column columns[N_COLUMNS + 3] = {{.name = "method", .texts = names}};
     if (tries_gather(row, points->dim, n, tries, &values) != HB_OK) return HB_ERROR_MEMORY;
     const double *at = values;
     for (int c = 0; c < N_COLUMNS; c++) {
-        const int width = parts[c].is_vector ? points->dim : 0;
-        columns[c + 1] = (hb_rows_column){
-            .name = parts[c].name, .suffix = parts[c].suffix, .width = width, .values = at};
-        at += (size_t)n * (size_t)(width ? width : 1);
+        const size_t size = (size_t)n * (hb_solve_columns[c].is_vector ? (size_t)points->dim : 1);
+        columns[c + 1] = column_of(c, points->dim, at, at + size);
+        at += size;
     }
     for (int k = 0; k < n; k++) {
         names[k] = tries[k].name;
+        kinds[k] = hb_solution_error_kind(tries[k].solution, row);
         seconds[k] = (double)(long)(1000 * tries[k].seconds + 0.5) / 1000;
     }
-    columns[N_COLUMNS + 1] = (hb_rows_column){.name = "seconds", .values = seconds};
+    columns[N_COLUMNS + 1] = (hb_rows_column){.name = "error_kind", .texts = kinds};
+    columns[N_COLUMNS + 2] = (hb_rows_column){.name = "seconds", .values = seconds};
     if (hb_solution_n_times(tries[0].solution) > 1)
         printf("time %.9g, ", hb_solution_time(tries[0].solution, row / points->n));
     printf("point %zu: x =", point + 1);
     for (int k = 0; k < points->dim; k++)
         printf("%s %.9g", k ? "," : "", points->x[point * (size_t)points->dim + (size_t)k]);
     printf("\n");
-    const hb_rows rows = {(size_t)n, N_COLUMNS + 2, columns};
+    const hb_rows rows = {(size_t)n, N_COLUMNS + 3, columns, shown->full, NULL};
     hb_rows_print(&rows, stdout);
     free(values);
     return HB_OK;
 }
 
-static json_t *json_try(const hb_points *points, const hb_solve_try *t)
+static json_t *json_try(const hb_solve_shown *shown, const hb_solve_try *t)
 {
     if (!t->solution) return json_pack("{s:s, s:s}", "method", t->name, "reason", t->reason);
     shown_rows rows;
@@ -273,9 +306,9 @@ static json_t *json_try(const hb_points *points, const hb_solve_try *t)
                                hb_solution_note(t->solution), "seconds", t->seconds);
     if (!object) return NULL;
     json_add_marks(object, t->solution);
-    if (rows_of(points, t->solution, &rows) == HB_OK)
+    if (rows_of(shown, t->solution, &rows) == HB_OK)
         json_object_set_new(object, "points", hb_rows_json(&rows.rows));
-    free(rows.repeated);
+    rows_release(&rows);
     return object;
 }
 
@@ -289,12 +322,9 @@ static const hb_solution *any_solution(int n, const hb_solve_try *tries)
 static hb_status print_tries_json(const hb_solve_shown *shown, int n, const hb_solve_try *tries)
 {
     json_t *list = json_array();
-    for (int k = 0; list && k < n; k++)
-        json_array_append_new(list, json_try(shown->points, &tries[k]));
+    for (int k = 0; list && k < n; k++) json_array_append_new(list, json_try(shown, &tries[k]));
     json_t *object = json_pack("{s:s}", "method", "all");
-    if (object) json_add_times(object, shown, any_solution(n, tries));
-    if (object) json_object_set_new(object, "seed", json_integer((json_int_t)shown->seed));
-    if (object) json_object_set_new(object, "dim", json_integer(shown->points->dim));
+    if (object) json_add_run(object, shown, any_solution(n, tries));
     if (object) json_object_set_new(object, "tried", list);
     return hb_rows_print_json(object, stdout);
 }
@@ -308,8 +338,8 @@ hb_status hb_solve_show_tries(hb_session *session, const hb_solve_shown *shown, 
     if (shown->json) return print_tries_json(shown, n, tries);
     if (!hb_session_quiet(session)) {
         printf("# all, ");
-        print_times(shown, any_solution(n, tries));
-        printf(", seed %" PRIu64 "\n", shown->seed);
+        print_times(any_solution(n, tries));
+        printf(", seed %" PRIu64 "\n%s\n", shown->seed, shown->line);
     }
     for (int k = 0; k < n; k++) {
         if (tries[k].solution) good[n_good++] = tries[k];
@@ -318,8 +348,8 @@ hb_status hb_solve_show_tries(hb_session *session, const hb_solve_shown *shown, 
                tries[k].solution ? hb_solution_note(tries[k].solution) : tries[k].reason);
     }
     hb_status status = HB_OK;
-    for (size_t i = 0; i < shown->points->n * shown->n_times && status == HB_OK; i++)
-        status = tries_print_block(shown->points, i, n_good, good);
+    for (size_t i = 0; i < count_rows(any_solution(n, tries)) && status == HB_OK; i++)
+        status = tries_print_block(shown, i, n_good, good);
     for (int k = 0; k < n_good; k++) print_warnings(good[k].solution);
     return status;
 }

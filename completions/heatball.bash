@@ -13,7 +13,7 @@ _heatball_options()
     budget) echo "--dim --drift-sup --div-sup --theta --u0-min --u0-max --u0-grad --at --json" ;;
     solve)
         echo "$_heatball_problem --method --training --stderr --stderr-score --max-time --paths --path-times
-            --state --save-every --resume --radius --json -o --plot"
+            --state --save-every --resume --radius --from --precision --json -o --plot"
         ;;
     residual) echo "--model --tau $_heatball_problem --radii --quantity --json -o" ;;
     data)
@@ -95,6 +95,7 @@ _heatball()
     --measure) COMPREPLY=($(compgen -W 'kappa source gradient' -- "$word")) ;;
     --dtype) COMPREPLY=($(compgen -W 'f64 f32' -- "$word")) ;;
     --isa) COMPREPLY=($(compgen -W 'auto avx512 avx2 sse2 scalar' -- "$word")) ;;
+    --precision) COMPREPLY=($(compgen -W 'error full' -- "$word")) ;;
     --method) COMPREPLY=($(compgen -W 'auto grid particles walk meanvalue network all' -- "$word")) ;;
     --part) COMPREPLY=($(compgen -W 'train test' -- "$word")) ;;
     --resample) COMPREPLY=($(compgen -W 'area bilinear' -- "$word")) ;;
@@ -114,7 +115,7 @@ _heatball()
     --convention) COMPREPLY=($(compgen -W 'ito stratonovich' -- "$word")) ;;
     --quantity) COMPREPLY=($(compgen -W 'u v w' -- "$word")) ;;
     --only | study) COMPREPLY=($(compgen -W 'identities sampler bistable planar dimension density drift mnist' -- "$word")) ;;
-    generate | -o | --labels | --log | --plot | --problem | --at | --paths | --path-times | --state)
+    generate | -o | --labels | --log | --plot | --problem | --from | --at | --paths | --path-times | --state)
         local IFS=$'\n'
         compopt -o filenames 2>/dev/null
         if [[ $command == budget ]]; then

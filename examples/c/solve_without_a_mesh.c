@@ -31,9 +31,9 @@ static hb_status create(hb_context *context, hb_problem **out)
 static void print_point(const hb_solution *s, size_t i)
 {
     const double *v = hb_solution_values(s, HB_COLUMN_LOG_DENSITY),
-                 *v_se = hb_solution_values(s, HB_COLUMN_LOG_DENSITY_SE),
+                 *v_se = hb_solution_values(s, HB_COLUMN_LOG_DENSITY_ERROR),
                  *score = hb_solution_values(s, HB_COLUMN_SCORE),
-                 *score_se = hb_solution_values(s, HB_COLUMN_SCORE_SE);
+                 *score_se = hb_solution_values(s, HB_COLUMN_SCORE_ERROR);
     const char *warning = hb_solution_warning(s, i);
     printf("%-10s point %zu   log-density %.5f +- %.5f   score_1 %.5f +- %.5f%s%s\n",
            hb_solution_point_method(s, i), i + 1, v[i], v_se[i], score[i * DIM], score_se[i * DIM],

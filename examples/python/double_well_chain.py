@@ -50,7 +50,7 @@ def solve(k, line):
 
 def trusted(solution):
     """The score of the site and its error, not a number where the error cannot be trusted."""
-    score, error = solution.score[:, SITE], solution.score_se[:, SITE]
+    score, error = solution.score[:, SITE], solution.score_error[:, SITE]
     return np.where(np.isfinite(error), [score, error], np.nan)
 
 
@@ -82,7 +82,7 @@ def main():
     for row in rows:
         print(row_text(*row))
     np.savetxt(directory / "double_well_chain.csv", rows, delimiter=",", fmt="%.9g", comments="",
-               header="x_5,score,score_se,free,free_se,free_exact")
+               header="x_5,score,score_error,free,free_se,free_exact")
     smooth = np.linspace(LINE[0], LINE[-1], 121)
     np.savetxt(directory / "double_well_chain_free.csv", np.column_stack([smooth, single_site(smooth)]),
                delimiter=",", fmt="%.9g", comments="", header="x_5,score")

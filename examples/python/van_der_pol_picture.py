@@ -54,10 +54,10 @@ def lattice(side):
 
 
 def compare(grid, particles):
-    z = (particles.density - grid.density) / particles.density_se
-    slopes = (particles.score - grid.score) / particles.score_se
+    z = (particles.density - grid.density) / particles.density_error
+    slopes = (particles.score - grid.score) / particles.score_error
     print(f"points                              {len(z)}, {len(particles.warnings)} with a warning")
-    print(f"median error reported, relative     {np.median(particles.density_se / grid.density):.5f}")
+    print(f"median error reported, relative     {np.median(particles.density_error / grid.density):.5f}")
     print(f"rms of (density - grid)/error       {np.sqrt(np.mean(z**2)):.3f}")
     print(f"rms of (score - grid)/error         {np.sqrt(np.mean(slopes**2)):.3f}")
     print(f"largest |density - grid|/error      {np.abs(z).max():.2f}")
@@ -67,7 +67,7 @@ def picture(directory, background, grid, particles):
     np.savetxt(directory / "van_der_pol_grid.csv", np.column_stack([background.x, background.density]),
                delimiter=",", fmt="%.9g", comments="", header="x,y,density")
     rows = np.column_stack([grid.x, grid.score, particles.score, grid.density, particles.density,
-                            particles.density_se])
+                            particles.density_error])
     np.savetxt(directory / "van_der_pol.csv", rows, delimiter=",", fmt="%.9g", comments="",
                header="x,y,grid_1,grid_2,particles_1,particles_2,grid,particles,particles_se")
     (directory / "van_der_pol.gp").write_text(STYLE + SCRIPT, encoding="utf-8")

@@ -13,6 +13,12 @@
 extern "C" {
 #endif
 
+/* 0.3: the columns of errors, which are standard errors of some methods only */
+#define HB_COLUMN_DENSITY_SE HB_COLUMN_DENSITY_ERROR
+#define HB_COLUMN_LOG_DENSITY_SE HB_COLUMN_LOG_DENSITY_ERROR
+#define HB_COLUMN_SCORE_SE HB_COLUMN_SCORE_ERROR
+#define HB_COLUMN_ENTROPY_DENSITY_SE HB_COLUMN_ENTROPY_DENSITY_ERROR
+
 /* 0.3: hb_network_settings, hb_solve_settings.time, hb_sampling_settings.samples and .seed */
 typedef struct hb_guide_settings {
     size_t size;

@@ -28,7 +28,7 @@
  *     hb_solution *solution;
  *     HB_TRY(hb_solve(ctx, problem, NULL, 3, points, &solution));
  *     const double *u = hb_solution_values(solution, HB_COLUMN_DENSITY);
- *     const double *e = hb_solution_values(solution, HB_COLUMN_DENSITY_SE);
+ *     const double *e = hb_solution_values(solution, HB_COLUMN_DENSITY_ERROR);
  *     for (int i = 0; i < 3; i++) printf("p(%g) = %.6f +- %.1e\n", points[i], u[i], e[i]);
  *     hb_solution_destroy(solution);
  *     hb_problem_destroy(problem);

@@ -153,6 +153,8 @@ HB_API int hb_problem_is_linear(const hb_problem *problem);
  * lines of a problem of hb_model_problem. NULL: drift or noise is a callback. Lives as long as the
  * problem; initial density and time span are no part of it. */
 HB_API const char *hb_problem_text(const hb_problem *problem);
+/* The initial density as typed; NULL: there is none, or it is a callback. */
+HB_API const char *hb_problem_initial_text(const hb_problem *problem);
 
 /* ---- coordinate transforms ---- */
 

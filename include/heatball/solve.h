@@ -5,7 +5,7 @@
  *     HB_TRY(hb_solve(ctx, problem, NULL, n, points, &s));            points[n][dim]
  *     const double *v = hb_solution_values(s, HB_COLUMN_LOG_DENSITY);     [n]
  *     const double *score = hb_solution_values(s, HB_COLUMN_SCORE);       [n][dim]
- *     const double *error = hb_solution_values(s, HB_COLUMN_SCORE_SE);    [n][dim]
+ *     const double *error = hb_solution_values(s, HB_COLUMN_SCORE_ERROR);    [n][dim]
  *     hb_solution_destroy(s);
  *
  * What is asked: hb_solve_settings, by default the problem's own time by the method auto.
@@ -19,8 +19,8 @@
  * What is answered: hb_solution. Rows are times by points; each of the four quantities has a column
  * and an error column (hb_column). hb_solution_method and _note say what was done,
  * hb_solution_warning why an error is infinite, hb_solution_point_method who answered at a point.
- * What an error is depends on the method: an estimate from refinement (grid), a standard error
- * (particles, walk, network; meanvalue with that of its grid), a bound of rounding (closed forms).
+ * hb_solution_error_kind says what the errors of a row are: a standard error, an error estimate, or
+ * a bound.
  * A solution by a grid can be evaluated elsewhere: hb_solution_evaluate, hb_solution_box.
  * hb_solve_residual tests a grid solution by the mean-value identity. docs/howto/choosing-a-method.md. */
 #ifndef HEATBALL_SOLVE_H
@@ -83,8 +83,8 @@ typedef struct hb_sampling_settings {
      * of network), 32768 trajectories; with a wanted error at least so many, and for 0 at least a
      * tenth of these */
     uint64_t samples;
-    double density_error; /* wanted density_se/density at every point; 0 (default): none */
-    /* wanted |score_se|/|score| at every point, where |score| is replaced by 1/sqrt(2 tau) when
+    double density_error; /* wanted error of density/density at every point; 0 (default): none */
+    /* wanted |error of score|/|score| at every point, where |score| is replaced by 1/sqrt(2 tau) when
      * that is larger; 0 (default): none */
     double score_error;
     /* seconds of trials and rounds; what is under way then is dropped, and a point without a
@@ -148,26 +148,25 @@ typedef struct hb_solve_settings {
 
 typedef struct hb_solution hb_solution;
 
-/* Columns of a solution; score and score_se have dim values per point. A solution has a row for
+/* Columns of a solution; score and its error have dim values per point. A solution has a row for
  * each time and point, the rows of a time together: row = time * size + point. With one time, rows
  * are points. */
 typedef enum hb_column {
     HB_COLUMN_DENSITY,
-    HB_COLUMN_DENSITY_SE,
+    HB_COLUMN_DENSITY_ERROR,
     HB_COLUMN_LOG_DENSITY,
-    HB_COLUMN_LOG_DENSITY_SE,
+    HB_COLUMN_LOG_DENSITY_ERROR,
     HB_COLUMN_SCORE,
-    HB_COLUMN_SCORE_SE,
+    HB_COLUMN_SCORE_ERROR,
     HB_COLUMN_ENTROPY_DENSITY,
-    HB_COLUMN_ENTROPY_DENSITY_SE
+    HB_COLUMN_ENTROPY_DENSITY_ERROR
 } hb_column;
 
 HB_API void hb_solve_settings_default(size_t size, hb_solve_settings *settings);
 /* points is [n][dim]. auto takes the grid for dim 1 to 3; where that does not fit or fails, and
  * above, particles and walks, each where it is better (docs/reference/commands/solve.md has the rule); with
- * paths, particles. The `_se` columns of the grid are errors from refinement, those of meanvalue
- * the standard errors of the averages combined with the grid's. Where the density is below the
- * range of double it is 0, and its logarithm is right. */
+ * paths, particles. Where the density is below the range of double it is 0, and its logarithm is
+ * right. */
 HB_API hb_status hb_solve(hb_context *context, const hb_problem *problem,
                           const hb_solve_settings *settings, size_t n, const double *points,
                           hb_solution **out);
@@ -188,6 +187,14 @@ HB_API const char *hb_solution_note(const hb_solution *solution); /* what was ch
 HB_API const char *hb_solution_unread(const hb_solution *solution);
 /* The method of one row: one point, at one of the times. */
 HB_API const char *hb_solution_point_method(const hb_solution *solution, size_t row);
+/* What the errors of this row are:
+ *     "standard error"   Monte Carlo, 68 %: particles, walk, network, and meanvalue by draws, where
+ *                        the error of its grid is added
+ *     "error estimate"   discretisation, from refinement: grid, meanvalue by cubature, stationary
+ *                        densities by quadrature; the network's values where no walk begins (94 %)
+ *     "bound"            rounding: closed forms of linear drifts, the initial density
+ * NULL for a row that is not there. */
+HB_API const char *hb_solution_error_kind(const hb_solution *solution, size_t row);
 /* Why the errors of this row (or of its score alone) cannot be trusted, in one sentence; NULL when
  * they can. Such errors are infinite. */
 HB_API const char *hb_solution_warning(const hb_solution *solution, size_t row);
@@ -201,8 +208,8 @@ HB_API const hb_grid *hb_solution_grid(const hb_solution *solution);
  * time of this index; any output may be NULL. HB_ERROR_ARGUMENT where there is no grid. */
 HB_API hb_status hb_solution_evaluate(hb_context *context, const hb_solution *solution,
                                       size_t time_index, size_t n, const double *points,
-                                      double *log_density, double *log_density_se, double *score,
-                                      double *score_se);
+                                      double *log_density, double *log_density_error, double *score,
+                                      double *score_error);
 /* The box of that grid, low[dim] and high[dim]; HB_ERROR_ARGUMENT where there is none. Where the
  * problem is solved in other coordinates (hb_problem_frame), the box of x in which the density is
  * above e^-14 of its maximum; both functions then need the problem, which must still be there. */

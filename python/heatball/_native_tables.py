@@ -209,13 +209,13 @@ class SolveSetting(enum.IntFlag):
 
 class Column(enum.IntEnum):
     COLUMN_DENSITY = 0
-    COLUMN_DENSITY_SE = 1
+    COLUMN_DENSITY_ERROR = 1
     COLUMN_LOG_DENSITY = 2
-    COLUMN_LOG_DENSITY_SE = 3
+    COLUMN_LOG_DENSITY_ERROR = 3
     COLUMN_SCORE = 4
-    COLUMN_SCORE_SE = 5
+    COLUMN_SCORE_ERROR = 5
     COLUMN_ENTROPY_DENSITY = 6
-    COLUMN_ENTROPY_DENSITY_SE = 7
+    COLUMN_ENTROPY_DENSITY_ERROR = 7
 
 
 class Loss(enum.IntEnum):
@@ -1328,6 +1328,7 @@ SIGNATURES = {
     "hb_problem_is_autonomous": (c_int, (POINTER(Problem),)),
     "hb_problem_is_linear": (c_int, (POINTER(Problem),)),
     "hb_problem_text": (c_char_p, (POINTER(Problem),)),
+    "hb_problem_initial_text": (c_char_p, (POINTER(Problem),)),
     "hb_problem_frame": (c_char_p, (POINTER(Problem),)),
     "hb_problem_to_frame": (c_int, (POINTER(Context), POINTER(Problem), c_size_t, POINTER(c_double),
      c_double, POINTER(c_double))),
@@ -1377,6 +1378,7 @@ SIGNATURES = {
     "hb_solution_note": (c_char_p, (POINTER(Solution),)),
     "hb_solution_unread": (c_char_p, (POINTER(Solution),)),
     "hb_solution_point_method": (c_char_p, (POINTER(Solution), c_size_t)),
+    "hb_solution_error_kind": (c_char_p, (POINTER(Solution), c_size_t)),
     "hb_solution_warning": (c_char_p, (POINTER(Solution), c_size_t)),
     "hb_solution_samples": (c_uint64, (POINTER(Solution), c_size_t)),
     "hb_solution_grid": (POINTER(Grid), (POINTER(Solution),)),

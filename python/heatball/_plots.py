@@ -81,8 +81,8 @@ def _values(s: Any, quantity: str) -> tuple[Any, Any]:
         j = int(quantity[6:]) - 1 if quantity != "score" else 0
         if quantity == "score" and s.x.shape[1] > 1:
             raise ArgumentError(f"the score has {s.x.shape[1]} components; draw one of score_1 .. score_{s.x.shape[1]}")
-        return s.score[..., j].reshape(shape), s.score_se[..., j].reshape(shape)
-    return getattr(s, quantity).reshape(shape), getattr(s, f"{quantity}_se").reshape(shape)
+        return s.score[..., j].reshape(shape), s.score_error[..., j].reshape(shape)
+    return getattr(s, quantity).reshape(shape), getattr(s, f"{quantity}_error").reshape(shape)
 
 
 def _curves(ax: Any, x: Any, values: Any, errors: Any, labels: Any, which: Sequence[int], xlabel: str, ylabel: str,

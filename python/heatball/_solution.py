@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from typing import Any, Mapping
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from heatball._types import ArrayLike, Floats, Path
 
 __all__ = ["Solution"]
 
+RENAMED = ("density_se", "log_density_se", "score_se", "entropy_density_se")  # for one release
+warned: set[str] = set()
+
 
 class Solution(Shown):
     """Density, log-density, score and entropy density at points, each with its error.
@@ -24,12 +28,15 @@ class Solution(Shown):
     ----------
     x : ndarray of shape (n, dim)
         The points.
-    density, density_se, log_density, log_density_se : ndarray of shape (n,)
+    density, density_error, log_density, log_density_error : ndarray of shape (n,)
         u and ln u, with errors.
-    score, score_se : ndarray of shape (n, dim)
+    score, score_error : ndarray of shape (n, dim)
         The gradient of the log-density.
-    entropy_density, entropy_density_se : ndarray of shape (n,)
+    entropy_density, entropy_density_error : ndarray of shape (n,)
         u ln u.
+    error_kind : ndarray of shape (n,)
+        What the errors of a point are: "standard error" (Monte Carlo, 68 %), "error estimate" (discretisation, from
+        refinement) or "bound" (rounding).
     time, tau : float
         The time, and the cumulative variance (integral of g^2/2) up to it.
     t : ndarray of shape (times,)
@@ -70,13 +77,14 @@ class Solution(Shown):
 
     x: Floats
     density: Floats
-    density_se: Floats
+    density_error: Floats
     log_density: Floats
-    log_density_se: Floats
+    log_density_error: Floats
     score: Floats
-    score_se: Floats
+    score_error: Floats
     entropy_density: Floats
-    entropy_density_se: Floats
+    entropy_density_error: Floats
+    error_kind: NDArray[Any]
     time: Any  # float, or of several times an array
     tau: Any
     method: str
@@ -89,11 +97,21 @@ class Solution(Shown):
     _loaded = False
 
     def __init__(self, x: Floats, columns: Mapping[str, Floats], time: Any, tau: Any, method: str, note: str,
-                 methods: list[Any], samples: NDArray[Any], warnings: dict[Any, str]) -> None:
+                 methods: list[Any], error_kind: NDArray[Any], samples: NDArray[Any], warnings: dict[Any, str]) -> None:
         self.x, self.time, self.tau, self.method, self.note = x, time, tau, method, note
-        self.methods, self.samples, self.warnings = methods, samples, warnings
+        self.methods, self.error_kind, self.samples, self.warnings = methods, error_kind, samples, warnings
+        self.config = {}
         for name, values in columns.items():
             setattr(self, name, values)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in RENAMED:
+            raise AttributeError(f"a Solution has no {name!r}")
+        new = f"{name[:-3]}_error"
+        if name not in warned:
+            warned.add(name)
+            warn(f"{name} is now {new}; the old name goes in the next release", DeprecationWarning, stacklevel=2)
+        return getattr(self, new)
 
     @property
     def t(self) -> Floats:
@@ -103,10 +121,12 @@ class Solution(Shown):
     def _title(self) -> str:
         n, dim = self.x.shape
         head = f"Solution of {n} point{'s' * (n != 1)} in dimension {dim} at "
+        kinds = np.unique(self.error_kind)
+        errors = f"errors: {kinds[0]}" if len(kinds) == 1 else "errors of several kinds"
         if np.ndim(self.time):
             return (f"{head}{len(self.t)} times from {self.t[0]:g} to {self.t[-1]:g}, {self.method}, "
-                    f"{len(self.warnings)} warnings")
-        return head + f"time {self.time:g} (tau {self.tau:g}), {self.method}"
+                    f"{errors}, {len(self.warnings)} warnings")
+        return head + f"time {self.time:g} (tau {self.tau:g}), {self.method}, {errors}"
 
     def _columns(self) -> dict[str, Any]:
         """A row for each time and point, with the names that the command gives its columns."""
@@ -115,11 +135,12 @@ class Solution(Shown):
         out = {"t": np.repeat(self.t, n)} if np.ndim(self.time) else {}
         out.update((f"x_{j + 1}", np.tile(self.x[:, j], times)) for j in range(dim))
         for name in ("density", "log_density"):
-            out.update({name: getattr(self, name).ravel(), f"{name}_se": getattr(self, f"{name}_se").ravel()})
-        score, error = self.score.reshape(-1, dim), self.score_se.reshape(-1, dim)
+            out.update({name: getattr(self, name).ravel(), f"{name}_error": getattr(self, f"{name}_error").ravel()})
+        score, error = self.score.reshape(-1, dim), self.score_error.reshape(-1, dim)
         for j in range(dim):
-            out.update({f"score_{j + 1}": score[:, j], f"score_{j + 1}_se": error[:, j]})
-        out.update(entropy_density=self.entropy_density.ravel(), entropy_density_se=self.entropy_density_se.ravel())
+            out.update({f"score_{j + 1}": score[:, j], f"score_{j + 1}_error": error[:, j]})
+        out.update(entropy_density=self.entropy_density.ravel(), entropy_density_error=self.entropy_density_error.ravel(),
+                   error_kind=self.error_kind.ravel())
         flat = [name for row in self.methods for name in row] if np.ndim(self.time) else self.methods
         keys = [(k, i) for k in range(times) for i in range(n)] if np.ndim(self.time) else range(n)
         out.update(method=np.array(flat, object), samples=self.samples.ravel(),
@@ -127,7 +148,7 @@ class Solution(Shown):
         return out
 
     def _hidden(self) -> tuple[str, ...]:
-        return "entropy_density", "method", "samples", "warning"
+        return ("entropy_density", "method", "samples", "warning") + ("error_kind",) * (len(np.unique(self.error_kind)) == 1)
 
     def _notes(self) -> list[str]:
         shown = list(self.warnings.items())[:6]
@@ -137,7 +158,7 @@ class Solution(Shown):
 
     def _values(self) -> dict[str, Any]:
         names = ["x", "time", "tau", *(column.name.removeprefix("COLUMN_").lower() for column in Column), "method", "note",
-                 "methods", "samples"]
+                 "methods", "error_kind", "samples", "config"]
         warnings = [dict(zip(("time", "point"), key), text=text) if isinstance(key, tuple) else dict(point=key, text=text)
                     for key, text in self.warnings.items()]
         return {**{name: getattr(self, name) for name in names}, "warnings": warnings}

@@ -5,7 +5,7 @@ A class gets it by inheriting `Shown` and telling its title and its columns:
     class Certificate(Shown):
         def _title(self):
             return "3 of 12 lines failed"
-        def _columns(self):                     # equal lengths; NAME_se is the error of NAME
+        def _columns(self):                     # equal lengths; NAME_se or NAME_error is the error of NAME
             return {"tau": self.tau, "residual": self.residual, "residual_se": self.residual_se}
 
 A function that returns a dict returns `Result(dict, title)`: the same dict with this face and its keys as attributes.
@@ -23,6 +23,7 @@ __all__ = ["Result", "Shown"]
 
 ROWS = 6  # of a table that are printed
 NAMES = 40  # of a list of names and values
+ERRORS = ("_error", "_se")  # ends of the names of errors
 MEMBERS = 3  # of x_1 .. x_d that are printed
 
 
@@ -101,7 +102,7 @@ class Shown:
         >>> import heatball
         >>> s = heatball.solve("-x", "sqrt(2)", "gaussian(mean=0, var=1)", 0.7, [0.0, 1.5])
         >>> list(s.to_pandas().columns[:3])
-        ['x_1', 'density', 'density_se']
+        ['x_1', 'density', 'density_error']
         """
         try:
             import pandas
@@ -320,7 +321,7 @@ def _cells(columns: Mapping[str, Any], hidden: set[str]) -> tuple[list[str], lis
     heads: list[str] = []
     texts: list[list[str]] = []
     for name, values in columns.items():
-        if name in hidden or (name.endswith("_se") and name[:-3] in columns):
+        if name in hidden or any(name.endswith(end) and name.removesuffix(end) in columns for end in ERRORS):
             continue
         family = re.fullmatch(r"(.*_)(\d+)", name)
         if family and int(family.group(2)) > MEMBERS:
@@ -328,7 +329,7 @@ def _cells(columns: Mapping[str, Any], hidden: set[str]) -> tuple[list[str], lis
                 heads.append("...")
                 texts.append(["..." for _ in some])
             continue
-        errors = columns.get(f"{name}_se")
+        errors = next((columns[name + end] for end in ERRORS if name + end in columns), None)
         heads.append(name)
         texts.append([number(values[i]) for i in some] if errors is None else
                      _aligned([number(values[i]) for i in some], [number(errors[i], 2) for i in some]))

@@ -220,7 +220,7 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
 
     >>> s = heatball.solve("sin(x[i])", 1.2, "gaussian(mean=0, var=0.3)", 0.2, np.full((1, 10), 0.1),
     ...                    dim=10, method="walk", samples=1000, stderr=0.05)
-    >>> s.warnings, bool(s.density_se[0] <= 0.05 * s.density[0])
+    >>> s.warnings, bool(s.density_error[0] <= 0.05 * s.density[0])
     ({}, True)
     """
     given = dict(locals())
@@ -719,19 +719,20 @@ class _Call:
         return found
 
     def _marks(self, handle, lead):
-        """Return methods, samples and warnings of the points, or of times and points."""
+        """Return methods, kinds of errors, samples and warnings of the points, or of times and points."""
         n = len(self.x)
         rows = range(n * math.prod(lead))
         methods = [library.hb_solution_point_method(handle, i).decode() for i in rows]
+        kinds = np.array([library.hb_solution_error_kind(handle, i).decode() for i in rows])
         samples = np.array([library.hb_solution_samples(handle, i) for i in rows], np.uint64)
         texts = {i: library.hb_solution_warning(handle, i) for i in rows}
         warnings = {divmod(i, n) if lead else i: text.decode() for i, text in texts.items() if text}
         if lead:
             methods = [methods[k * n:(k + 1) * n] for k in range(lead[0])]
-        return methods, samples.reshape(*lead, n), warnings
+        return methods, kinds.reshape(*lead, n), samples.reshape(*lead, n), warnings
 
     def _column(self, handle, column, lead):
-        scores = (Column.COLUMN_SCORE, Column.COLUMN_SCORE_SE)
+        scores = (Column.COLUMN_SCORE, Column.COLUMN_SCORE_ERROR)
         shape = lead + (self.x.shape if column in scores else (len(self.x),))
         return np.ctypeslib.as_array(library.hb_solution_values(handle, column), shape).copy()
 

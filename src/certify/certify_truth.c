@@ -112,7 +112,7 @@ static void truth_write_solved(const hb_certify_run *run, const hb_certify_rows 
 {
     const size_t d = run->dim;
     const double *truth = hb_solution_values(solution, HB_COLUMN_SCORE);
-    const double *error = hb_solution_values(solution, HB_COLUMN_SCORE_SE);
+    const double *error = hb_solution_values(solution, HB_COLUMN_SCORE_ERROR);
     double chi2 = 0, away = 0, size = 0, errors = 0;
     size_t known = 0;
     for (size_t i = 0; i < n * d; i++) {

@@ -242,6 +242,7 @@ void hb_problem_destroy(hb_problem *problem)
     hb_range_tape_destroy(context, problem->noise_ranges);
     hb_graph_destroy(problem->noise_graph);
     hb_release(context, problem->text);
+    hb_release(context, problem->initial_text);
     hb_release(context, problem);
 }
 

@@ -131,6 +131,7 @@ struct hb_problem {
     hb_initial initial;
     int unit;             /* its transform makes the noise sqrt(2), so that tau = t */
     const double *inside; // (dim): a point where the process lives, while it is made; NULL: none
+    char *initial_text;   /* NULL: none, or a callback */
     char *text; /* of drift and noise, see problem_text.h; NULL: one of them is a callback */
 };
 

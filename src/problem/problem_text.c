@@ -29,6 +29,11 @@ const char *hb_problem_text(const hb_problem *problem)
     return problem ? problem->text : NULL;
 }
 
+const char *hb_problem_initial_text(const hb_problem *problem)
+{
+    return problem ? problem->initial_text : NULL;
+}
+
 int hb_problem_has_unit(const hb_problem *problem)
 {
     return problem->unit;
@@ -57,11 +62,28 @@ static char *put_inside(char *to, const hb_problem *problem)
     return to;
 }
 
+/* A file that a problem file names starts from its directory, and from here in the copy. */
+static hb_status text_keep_initial(hb_context *context, const hb_problem_settings *s,
+                                   hb_problem *problem)
+{
+    const char *text = s->initial ? s->initial : "", *open = strchr(text, '(');
+    const char *path = open ? open + 1 + strspn(open + 1, " \t") : text;
+    const int joins =
+        s->directory && *path != '/' && (strstr(text, "mixture(") || strstr(text, "samples("));
+    const size_t size = strlen(text) + (joins ? strlen(s->directory) : 0) + 2;
+    if (!s->initial) return HB_OK;
+    HB_TRY(HB_NEW(context, problem->initial_text, size));
+    snprintf(problem->initial_text, size, "%.*s%s%s%s", joins ? (int)(path - text) : 0, text,
+             joins ? s->directory : "", joins ? "/" : "", joins ? path : text);
+    return HB_OK;
+}
+
 hb_status hb_problem_write_text(hb_context *context, const hb_problem_settings *s,
                                 hb_problem *problem)
 {
     const char *noise = s->noise ? s->noise : "1", *drift = s->drift ? s->drift : s->potential;
     char number[NUMBER];
+    HB_TRY(text_keep_initial(context, s, problem));
     if (!drift || s->noise_callback) return HB_OK;
     size_t size = strlen(drift) + strlen(noise) + 6 * NUMBER;
     if (problem->unit) size += (size_t)problem->dim * NUMBER;

@@ -193,7 +193,10 @@ hb_status hb_method_check(hb_context *context, const hb_solve_facts *facts,
 static hb_status choose_run_rows(const hb_solve_task *task, int n, const hb_method_ops *const *rows,
                                  hb_solution *out)
 {
-    return rows[0]->run ? rows[0]->run(task, out) : hb_solve_by_samples(task, n, rows, out);
+    memset(out->error_kinds, 0, out->n * sizeof *out->error_kinds);
+    HB_TRY(rows[0]->run ? rows[0]->run(task, out) : hb_solve_by_samples(task, n, rows, out));
+    hb_solution_set_error_kind(out, rows[0]->errors);
+    return HB_OK;
 }
 
 /* Why sampling comes first. */
@@ -222,7 +225,7 @@ static int choose_samples_are_better(const hb_solve_facts *facts, const hb_solut
              exact ? "walks, which are exact here and the grid does not know its errors"
                    : "sampling, because a pulse in t is too narrow for the grid");
     for (size_t i = 0; i < out->n; i++)
-        if (isinf(out->columns[HB_COLUMN_LOG_DENSITY_SE][i])) return 1;
+        if (isinf(out->columns[HB_COLUMN_LOG_DENSITY_ERROR][i])) return 1;
     return 0;
 }
 

@@ -44,10 +44,16 @@ typedef struct hb_solve_facts {
 void hb_solve_facts_read(const hb_problem *problem, const hb_solve_plan *plan, double time,
                          hb_solve_facts *out);
 
+/* What errors are (hb_solution_error_kind). */
+#define HB_ERRORS_STANDARD "standard error"
+#define HB_ERRORS_ESTIMATE "error estimate"
+#define HB_ERRORS_BOUND "bound"
+
 typedef struct hb_method_ops {
     hb_method_description info; /* for users; summary NULL: another row of this name has it */
     unsigned stands_for;        /* bits 1 << hb_method: names that this row may answer too */
     unsigned times;             /* hb_time_kind */
+    const char *errors;         /* their kind, for rows of which the run says nothing else */
     /* Returns NULL where it serves, else the reason why not, a clause without its method; NULL: it
      * always serves. */
     const char *(*serves)(const hb_solve_facts *facts);

@@ -31,8 +31,8 @@ static hb_status grid_evaluate_outside(const hb_grid *grid, size_t i, const doub
     hb_grid_field(grid, &field);
     field.evaluate(field.user, 1, x, &out->tau, out->columns[HB_COLUMN_LOG_DENSITY] + i,
                    out->columns[HB_COLUMN_SCORE] + i * d);
-    out->columns[HB_COLUMN_LOG_DENSITY_SE][i] = INFINITY;
-    for (size_t a = 0; a < d; a++) out->columns[HB_COLUMN_SCORE_SE][i * d + a] = INFINITY;
+    out->columns[HB_COLUMN_LOG_DENSITY_ERROR][i] = INFINITY;
+    for (size_t a = 0; a < d; a++) out->columns[HB_COLUMN_SCORE_ERROR][i * d + a] = INFINITY;
     return hb_solution_warn(out, i,
                             "the point is too far out for the grid, whose box ends where the "
                             "density is nothing; the method walk may answer, or a box of your own");
@@ -52,9 +52,9 @@ hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const
         }
         HB_TRY(hb_grid_evaluate(
             context, grid, 1, x, out->tau, out->columns[HB_COLUMN_LOG_DENSITY] + i,
-            out->columns[HB_COLUMN_LOG_DENSITY_SE] + i, out->columns[HB_COLUMN_SCORE] + i * d,
-            out->columns[HB_COLUMN_SCORE_SE] + i * d));
-        const int infinite = isinf(out->columns[HB_COLUMN_LOG_DENSITY_SE][i]);
+            out->columns[HB_COLUMN_LOG_DENSITY_ERROR] + i, out->columns[HB_COLUMN_SCORE] + i * d,
+            out->columns[HB_COLUMN_SCORE_ERROR] + i * d));
+        const int infinite = isinf(out->columns[HB_COLUMN_LOG_DENSITY_ERROR][i]);
         if (infinite && !info.unresolved)
             HB_TRY(hb_solution_warn(
                 out, i,
@@ -161,6 +161,7 @@ const hb_method_ops hb_method_grid = {
              .reads = HB_SOLVE_SETTING_POINTS | HB_SOLVE_SETTING_BOX | HB_SOLVE_SETTING_MAX_TIME,
              .on_grid = 1},
     .times = HB_TIME_POSITIVE,
+    .errors = HB_ERRORS_ESTIMATE,
     .serves = grid_serves,
     .rank_of = grid_rank,
     .run = grid_run};

@@ -18,5 +18,6 @@ static hb_status initial_run(const hb_solve_task *task, hb_solution *out)
 const hb_method_ops hb_method_initial = {.info = {.name = "initial", .reads = ~0U},
                                          .stands_for = ~0U,
                                          .times = HB_TIME_ZERO,
+                                         .errors = HB_ERRORS_BOUND,
                                          .rank = 1,
                                          .run = initial_run};

@@ -107,7 +107,7 @@ static void linear_fill(linear *l, size_t i, const double *x, hb_solution *out)
     const size_t d = l->d;
     double quadratic = 0, sum = 0, size = 0;
     double *score = out->columns[HB_COLUMN_SCORE] + i * d;
-    double *score_se = out->columns[HB_COLUMN_SCORE_SE] + i * d;
+    double *score_se = out->columns[HB_COLUMN_SCORE_ERROR] + i * d;
     for (size_t a = 0; a < d; a++) l->step[a] = x[a] - l->mean[a];
     for (size_t a = 0; a < d; a++) {
         score[a] = -hb_dot(d, l->inverse + a * d, l->step);
@@ -120,7 +120,7 @@ static void linear_fill(linear *l, size_t i, const double *x, hb_solution *out)
         score_se[a] = l->C_error * l->spread * sum + l->spread * l->mean_error + rounding * size;
     out->columns[HB_COLUMN_LOG_DENSITY][i] =
         -0.5 * (quadratic + l->log_determinant + (double)d * log(2 * M_PI));
-    out->columns[HB_COLUMN_LOG_DENSITY_SE][i] =
+    out->columns[HB_COLUMN_LOG_DENSITY_ERROR][i] =
         0.5 * l->C_error * (l->spread + sum * sum) + sum * l->mean_error + rounding * size * size +
         8 * DBL_EPSILON * ((double)d + fabs(l->log_determinant));
 }
@@ -178,6 +178,7 @@ const hb_method_ops hb_method_linear = {.info = {.name = "stationary", .reads = 
                                         .stands_for =
                                             1U << HB_METHOD_WALK | 1U << HB_METHOD_PARTICLES,
                                         .times = HB_TIME_STATIONARY,
+                                        .errors = HB_ERRORS_BOUND,
                                         .serves = linear_serves,
                                         .rank = 1,
                                         .run = linear_run};

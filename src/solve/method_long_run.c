@@ -246,7 +246,7 @@ static hb_status long_run_all(const hb_solve_task *task, const hb_problem *probl
 /* A gradient's score is known. */
 static hb_status long_run_fill_score(const hb_solve_task *task, hb_solution *out)
 {
-    double *score = out->columns[HB_COLUMN_SCORE], *error = out->columns[HB_COLUMN_SCORE_SE];
+    double *score = out->columns[HB_COLUMN_SCORE], *error = out->columns[HB_COLUMN_SCORE_ERROR];
     HB_TRY(hb_problem_drift(task->context, task->problem, out->n, task->points, 0, score, NULL,
                             NULL, NULL));
     for (size_t k = 0; k < out->n * (size_t)out->dim; k++)
@@ -332,6 +332,7 @@ static int long_run_rank(const hb_solve_facts *facts)
 const hb_method_ops hb_method_long_run = {
     .info = {.name = "particles", .method = HB_METHOD_PARTICLES, .reads = ~0U},
     .times = HB_TIME_STATIONARY,
+    .errors = HB_ERRORS_STANDARD,
     .serves = long_run_serves,
     .rank_of = long_run_rank,
     .run = long_run};

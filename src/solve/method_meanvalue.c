@@ -54,17 +54,17 @@ static hb_status meanvalue_average_field(const hb_solve_task *task, const hb_sol
     hb_grid_field(out->grid, &field);
     hb_mean_values means = {.size = sizeof means,
                             .u = out->columns[HB_COLUMN_DENSITY],
-                            .u_se = out->columns[HB_COLUMN_DENSITY_SE],
+                            .u_se = out->columns[HB_COLUMN_DENSITY_ERROR],
                             .v = out->columns[HB_COLUMN_LOG_DENSITY],
-                            .v_se = out->columns[HB_COLUMN_LOG_DENSITY_SE],
+                            .v_se = out->columns[HB_COLUMN_LOG_DENSITY_ERROR],
                             .w = out->columns[HB_COLUMN_ENTROPY_DENSITY],
-                            .w_se = out->columns[HB_COLUMN_ENTROPY_DENSITY_SE],
+                            .w_se = out->columns[HB_COLUMN_ENTROPY_DENSITY_ERROR],
                             .score = out->columns[HB_COLUMN_SCORE],
-                            .score_se = out->columns[HB_COLUMN_SCORE_SE],
+                            .score_se = out->columns[HB_COLUMN_SCORE_ERROR],
                             .radius = radius};
     HB_TRY(hb_mean_value(task->context, task->problem, &field, &task->settings->mean, out->n,
                          task->points, out->tau, &means));
-    for (int c = HB_COLUMN_DENSITY_SE; c < HB_N_COLUMNS; c += 2)
+    for (int c = HB_COLUMN_DENSITY_ERROR; c < HB_N_COLUMNS; c += 2)
         for (size_t i = 0; i < out->n * hb_column_width(c, out->dim); i++)
             out->columns[c][i] = hypot(out->columns[c][i], from_grid->columns[c][i]);
     return HB_OK;
@@ -199,6 +199,7 @@ static hb_status meanvalue_run(const hb_solve_task *task, hb_solution *out)
     if (status == HB_OK) status = meanvalue_flag_averages(task, memory, out);
     if (status == HB_OK) meanvalue_note_average(mean, memory, out);
     out->method = "meanvalue";
+    if (mean->degree > 0) hb_solution_set_error_kind(out, HB_ERRORS_ESTIMATE);
     if (stationary) out->tau = INFINITY;
 done:
     hb_release(context, memory);
@@ -224,6 +225,7 @@ const hb_method_ops hb_method_meanvalue = {
                       HB_SOLVE_SETTING_MAX_TIME,
              .on_grid = 1},
     .times = HB_TIME_POSITIVE,
+    .errors = HB_ERRORS_STANDARD,
     .serves = meanvalue_serves,
     .run = meanvalue_run};
 

@@ -72,7 +72,7 @@ static void network_bound(const hb_solution *out, guide_net *net)
         const size_t i = net->probes[k];
         const double miss = network_miss(out, HB_COLUMN_LOG_DENSITY, i, net->v[i]);
         net->least = fmin(net->least, net->v[i]);
-        if (isfinite(out->columns[HB_COLUMN_LOG_DENSITY_SE][i])) net->misses[known++] = miss;
+        if (isfinite(out->columns[HB_COLUMN_LOG_DENSITY_ERROR][i])) net->misses[known++] = miss;
     }
     hb_sort(known, net->misses);
     net->shift = known > 0 ? net->misses[known / 2] : 0;
@@ -98,12 +98,14 @@ static hb_status network_fill_rest(const guide_net *net, hb_solution *out)
         if (out->samples[i] > 0) continue;
         const int outside = !(net->v[i] >= net->least);
         int unknown = outside || isinf(net->bounds[0]);
+        out->error_kinds[i] = HB_ERRORS_ESTIMATE;
         out->columns[HB_COLUMN_LOG_DENSITY][i] = net->v[i] + net->shift;
-        out->columns[HB_COLUMN_LOG_DENSITY_SE][i] = outside ? INFINITY : net->bounds[0];
+        out->columns[HB_COLUMN_LOG_DENSITY_ERROR][i] = outside ? INFINITY : net->bounds[0];
         for (size_t j = 0; j < d; j++) {
             unknown |= isinf(net->bounds[1 + j]);
             out->columns[HB_COLUMN_SCORE][i * d + j] = net->score[i * d + j];
-            out->columns[HB_COLUMN_SCORE_SE][i * d + j] = outside ? INFINITY : net->bounds[1 + j];
+            out->columns[HB_COLUMN_SCORE_ERROR][i * d + j] =
+                outside ? INFINITY : net->bounds[1 + j];
         }
         if (unknown)
             HB_TRY(hb_solution_warn(
@@ -263,5 +265,6 @@ const hb_method_ops hb_method_network = {
                       HB_SOLVE_SETTING_STDERR_SCORE | HB_SOLVE_SETTING_MAX_TIME |
                       HB_SOLVE_SETTING_STATE | HB_SOLVE_SETTING_TRAINING},
     .times = HB_TIME_FINITE,
+    .errors = HB_ERRORS_STANDARD,
     .serves = network_serves,
     .run = network_run};

@@ -43,6 +43,7 @@ const hb_method_ops hb_method_particles = {
              .method = HB_METHOD_PARTICLES,
              .reads = SETTINGS},
     .times = HB_TIME_FINITE,
+    .errors = HB_ERRORS_STANDARD,
     .serves = particles_serves,
     .rank_of = particles_rank,
     .estimator = particles_estimator};
@@ -72,6 +73,7 @@ static hb_status lag_estimator(hb_context *context, const hb_solve_task *task, d
 const hb_method_ops hb_method_lag = {
     .info = {.name = "particles", .method = HB_METHOD_PARTICLES, .reads = SETTINGS},
     .times = HB_TIME_POSITIVE,
+    .errors = HB_ERRORS_STANDARD,
     .serves = lag_serves,
     .rank = 3,
     .estimator = lag_estimator};

@@ -28,9 +28,9 @@ static hb_status gradient_run(const hb_solve_task *task, hb_solution *out)
     HB_TRY(hb_stationary_create(task->context, task->problem, &density));
     hb_status status = hb_stationary_evaluate(
         task->context, density, out->n, task->points, out->columns[HB_COLUMN_LOG_DENSITY],
-        out->columns[HB_COLUMN_LOG_DENSITY_SE], out->columns[HB_COLUMN_SCORE]);
+        out->columns[HB_COLUMN_LOG_DENSITY_ERROR], out->columns[HB_COLUMN_SCORE]);
     for (size_t k = 0; k < values && status == HB_OK; k++)
-        out->columns[HB_COLUMN_SCORE_SE][k] =
+        out->columns[HB_COLUMN_SCORE_ERROR][k] =
             8 * DBL_EPSILON * fabs(out->columns[HB_COLUMN_SCORE][k]);
     if (status == HB_OK && hb_stationary_is_flagged(density)) status = hb_solve_flag_integral(out);
     hb_stationary_destroy(task->context, density);
@@ -45,6 +45,7 @@ static hb_status gradient_run(const hb_solve_task *task, hb_solution *out)
 
 const hb_method_ops hb_method_gradient = {.info = {.name = "stationary", .reads = ~0U},
                                           .times = HB_TIME_STATIONARY,
+                                          .errors = HB_ERRORS_ESTIMATE,
                                           .serves = gradient_serves,
                                           .rank = 2,
                                           .run = gradient_run};
@@ -60,10 +61,10 @@ static const char *balance_serves(const hb_solve_facts *facts)
 static hb_status balance_run(const hb_solve_task *task, hb_solution *out)
 {
     int flagged;
-    HB_TRY(hb_problem_balance(task->context, task->problem, out->n, task->points,
-                              out->columns[HB_COLUMN_LOG_DENSITY],
-                              out->columns[HB_COLUMN_LOG_DENSITY_SE], out->columns[HB_COLUMN_SCORE],
-                              out->columns[HB_COLUMN_SCORE_SE], &flagged));
+    HB_TRY(hb_problem_balance(
+        task->context, task->problem, out->n, task->points, out->columns[HB_COLUMN_LOG_DENSITY],
+        out->columns[HB_COLUMN_LOG_DENSITY_ERROR], out->columns[HB_COLUMN_SCORE],
+        out->columns[HB_COLUMN_SCORE_ERROR], &flagged));
     if (flagged) HB_TRY(hb_solve_flag_integral(out));
     hb_solve_fill_from_log(out);
     out->method = "stationary";
@@ -76,6 +77,7 @@ static hb_status balance_run(const hb_solve_task *task, hb_solution *out)
 
 const hb_method_ops hb_method_balance = {.info = {.name = "stationary", .reads = ~0U},
                                          .times = HB_TIME_STATIONARY,
+                                         .errors = HB_ERRORS_ESTIMATE,
                                          .serves = balance_serves,
                                          .rank = 1,
                                          .run = balance_run};

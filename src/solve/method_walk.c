@@ -39,6 +39,7 @@ const hb_method_ops hb_method_walk = {
                       HB_SOLVE_SETTING_STDERR_SCORE | HB_SOLVE_SETTING_MAX_TIME |
                       HB_SOLVE_SETTING_STATE},
     .times = HB_TIME_FINITE,
+    .errors = HB_ERRORS_STANDARD,
     .serves = walk_serves,
     .rank_of = walk_rank,
     .estimator = walk_estimator};

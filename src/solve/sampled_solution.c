@@ -207,15 +207,16 @@ static hb_status sampled_fill_point(const hb_sampling *s, const hb_sampling_run 
         return hb_solve_fill_nothing(run->estimator.name, run->estimator.unit,
                                      s->settings->max_time, i, out);
     hb_sampling_answer(s, run, i, &a, out->columns[HB_COLUMN_SCORE] + i * d,
-                       out->columns[HB_COLUMN_SCORE_SE] + i * d);
+                       out->columns[HB_COLUMN_SCORE_ERROR] + i * d);
     out->columns[HB_COLUMN_DENSITY][i] = a.density;
-    out->columns[HB_COLUMN_DENSITY_SE][i] = a.density_se;
+    out->columns[HB_COLUMN_DENSITY_ERROR][i] = a.density_se;
     out->columns[HB_COLUMN_LOG_DENSITY][i] = a.log_density;
-    out->columns[HB_COLUMN_LOG_DENSITY_SE][i] = a.log_density_se;
+    out->columns[HB_COLUMN_LOG_DENSITY_ERROR][i] = a.log_density_se;
     out->columns[HB_COLUMN_ENTROPY_DENSITY][i] = a.entropy;
-    out->columns[HB_COLUMN_ENTROPY_DENSITY_SE][i] = a.entropy_se;
+    out->columns[HB_COLUMN_ENTROPY_DENSITY_ERROR][i] = a.entropy_se;
     out->samples[i] = run->rounds[i] * run->estimator.samples_per_round;
     out->point_methods[i] = run->estimator.name;
+    if (run->estimator.exact) out->error_kinds[i] = HB_ERRORS_BOUND;
     HB_TRY(sampled_warn(run, i, &a, out));
     return sampled_warn_missed(s, run, i, out);
 }

@@ -17,19 +17,20 @@
 
 size_t hb_column_width(int column, int dim)
 {
-    return column == HB_COLUMN_SCORE || column == HB_COLUMN_SCORE_SE ? (size_t)dim : 1;
+    return column == HB_COLUMN_SCORE || column == HB_COLUMN_SCORE_ERROR ? (size_t)dim : 1;
 }
 
 static hb_status solution_allocate(hb_solution *s)
 {
     const size_t rows = s->n_times * s->n;
-    hb_array arrays[HB_N_COLUMNS + 6] = {
+    hb_array arrays[HB_N_COLUMNS + 7] = {
         HB_ARRAY(s->samples, rows),    HB_ARRAY(s->point_methods, rows),
         HB_ARRAY(s->warnings, rows),   HB_ARRAY(s->times, s->n_times),
-        HB_ARRAY(s->taus, s->n_times), HB_ARRAY(s->grids, s->n_times)};
+        HB_ARRAY(s->taus, s->n_times), HB_ARRAY(s->grids, s->n_times),
+        HB_ARRAY(s->error_kinds, rows)};
     for (int c = 0; c < HB_N_COLUMNS; c++)
-        arrays[6 + c] = (hb_array)HB_ARRAY(s->columns[c], rows * hb_column_width(c, s->dim));
-    HB_TRY(hb_workspace_carve(s->context, HB_N_COLUMNS + 6, arrays, &s->work));
+        arrays[7 + c] = (hb_array)HB_ARRAY(s->columns[c], rows * hb_column_width(c, s->dim));
+    HB_TRY(hb_workspace_carve(s->context, HB_N_COLUMNS + 7, arrays, &s->work));
     memset(s->work.memory, 0, s->work.size);
     return HB_OK;
 }
@@ -83,6 +84,7 @@ hb_solution hb_solution_view(const hb_solution *solution, size_t time_index)
                         .taus = solution->taus + time_index,
                         .method = "",
                         .point_methods = solution->point_methods + first,
+                        .error_kinds = solution->error_kinds + first,
                         .samples = solution->samples + first,
                         .warnings = solution->warnings + first};
     for (int c = 0; c < HB_N_COLUMNS; c++)
@@ -102,12 +104,18 @@ static void solution_set_columns(hb_solution *s, size_t row, int first, double v
 void hb_solution_set_row(hb_solution *solution, size_t row, double value, double error)
 {
     solution_set_columns(solution, row, HB_COLUMN_DENSITY, value);
-    solution_set_columns(solution, row, HB_COLUMN_DENSITY_SE, error);
+    solution_set_columns(solution, row, HB_COLUMN_DENSITY_ERROR, error);
+}
+
+void hb_solution_set_error_kind(hb_solution *solution, const char *kind)
+{
+    for (size_t i = 0; i < solution->n_times * solution->n; i++)
+        if (!solution->error_kinds[i]) solution->error_kinds[i] = kind;
 }
 
 hb_status hb_solution_flag(hb_solution *solution, size_t row, const char *reason)
 {
-    solution_set_columns(solution, row, HB_COLUMN_DENSITY_SE, INFINITY);
+    solution_set_columns(solution, row, HB_COLUMN_DENSITY_ERROR, INFINITY);
     return hb_solution_warn(solution, row, "%s", reason);
 }
 
@@ -122,7 +130,7 @@ void hb_solution_finish(hb_solution *s)
     double *u = s->columns[HB_COLUMN_DENSITY];
     for (size_t i = 0; i < s->n_times * s->n; i++) {
         if (u[i] == 0) u[i] = 0; /* of either sign */
-        if (isfinite(s->columns[HB_COLUMN_DENSITY_SE][i]) ||
+        if (isfinite(s->columns[HB_COLUMN_DENSITY_ERROR][i]) ||
             !solution_contradicts(u[i], s->columns[HB_COLUMN_LOG_DENSITY][i]))
             continue;
         hb_solution_set_row(s, i, NAN, INFINITY);
@@ -211,6 +219,11 @@ const char *hb_solution_point_method(const hb_solution *solution, size_t row)
     return own ? own : solution->method;
 }
 
+const char *hb_solution_error_kind(const hb_solution *solution, size_t row)
+{
+    return solution && row < solution->n_times * solution->n ? solution->error_kinds[row] : NULL;
+}
+
 const char *hb_solution_warning(const hb_solution *solution, size_t row)
 {
     return solution && row < solution->n_times * solution->n ? solution->warnings[row] : NULL;
@@ -235,7 +248,7 @@ static const hb_grid *grid_of(const hb_solution *solution, size_t index)
 
 hb_status hb_solution_evaluate(hb_context *context, const hb_solution *solution, size_t time_index,
                                size_t n, const double *points, double *log_density,
-                               double *log_density_se, double *score, double *score_se)
+                               double *log_density_error, double *score, double *score_error)
 {
     const hb_grid *grid = grid_of(solution, time_index);
     HB_CHECK(context, grid, HB_ERROR_ARGUMENT,
@@ -245,9 +258,9 @@ hb_status hb_solution_evaluate(hb_context *context, const hb_solution *solution,
         return hb_transform_evaluate_grid(context, solution->problem, grid,
                                           hb_solution_time(solution, time_index),
                                           hb_solution_time_tau(solution, time_index), n, points,
-                                          log_density, log_density_se, score, score_se);
+                                          log_density, log_density_error, score, score_error);
     return hb_grid_evaluate(context, grid, n, points, hb_solution_time_tau(solution, time_index),
-                            log_density, log_density_se, score, score_se);
+                            log_density, log_density_error, score, score_error);
 }
 
 hb_status hb_solution_box(const hb_solution *solution, size_t time_index, double *low, double *high)
@@ -269,7 +282,7 @@ hb_status hb_solution_box(const hb_solution *solution, size_t time_index, double
 
 const double *hb_solution_values(const hb_solution *solution, hb_column column)
 {
-    if (!solution || column < HB_COLUMN_DENSITY || column > HB_COLUMN_ENTROPY_DENSITY_SE)
+    if (!solution || column < HB_COLUMN_DENSITY || column > HB_COLUMN_ENTROPY_DENSITY_ERROR)
         return NULL;
     return solution->columns[column];
 }

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include <heatball/solve.h>
 
-enum { HB_N_COLUMNS = HB_COLUMN_ENTROPY_DENSITY_SE + 1, HB_NOTE = 2000 };
+enum { HB_N_COLUMNS = HB_COLUMN_ENTROPY_DENSITY_ERROR + 1, HB_NOTE = 2000 };
 
 struct hb_solution {
     hb_context *context;
@@ -20,6 +20,7 @@ struct hb_solution {
     char note[HB_NOTE];
     double *columns[HB_N_COLUMNS]; // (n_times, n), scores (n_times, n, dim)
     const char **point_methods;    // (n_times, n), literals; NULL: method
+    const char **error_kinds;      // (n_times, n), literals of method.h
     uint64_t *samples;             // (n_times, n)
     char **warnings;               // (n_times, n), each owned, or NULL
     hb_workspace work;
@@ -41,6 +42,8 @@ void hb_solution_finish(hb_solution *solution);
 size_t hb_column_width(int column, int dim); /* numbers of a row: dim for scores, else 1 */
 /* The same value, and the same error, in all columns of a row. */
 void hb_solution_set_row(hb_solution *solution, size_t row, double value, double error);
+/* The kind of the errors of all rows that have none yet. */
+void hb_solution_set_error_kind(hb_solution *solution, const char *kind);
 /* Infinite errors in all columns of a row, with the reason. */
 hb_status hb_solution_flag(hb_solution *solution, size_t row, const char *reason);
 /* Replaces the warning of a row. */

@@ -69,14 +69,14 @@ void hb_solve_fill_from_log(hb_solution *s)
 {
     for (size_t i = 0; i < s->n; i++) {
         const double v = s->columns[HB_COLUMN_LOG_DENSITY][i],
-                     e = s->columns[HB_COLUMN_LOG_DENSITY_SE][i];
+                     e = s->columns[HB_COLUMN_LOG_DENSITY_ERROR][i];
         const double u = exp(v);
         s->columns[HB_COLUMN_DENSITY][i] = u;
-        s->columns[HB_COLUMN_DENSITY_SE][i] = isinf(e) ? e : u > 0 ? u * e : 0;
+        s->columns[HB_COLUMN_DENSITY_ERROR][i] = isinf(e) ? e : u > 0 ? u * e : 0;
         s->columns[HB_COLUMN_ENTROPY_DENSITY][i] = u > 0 ? u * v : 0;
-        s->columns[HB_COLUMN_ENTROPY_DENSITY_SE][i] = isinf(e) ? e
-                                                      : u > 0  ? fabs(1 + v) * u * e
-                                                               : 0;
+        s->columns[HB_COLUMN_ENTROPY_DENSITY_ERROR][i] = isinf(e) ? e
+                                                         : u > 0  ? fabs(1 + v) * u * e
+                                                                  : 0;
     }
 }
 
@@ -96,7 +96,7 @@ void hb_solve_gaussian_text(size_t d, const double *mean, const double *variance
 hb_status hb_solve_flag_integral(hb_solution *out)
 {
     for (size_t i = 0; i < out->n; i++) {
-        out->columns[HB_COLUMN_LOG_DENSITY_SE][i] = INFINITY;
+        out->columns[HB_COLUMN_LOG_DENSITY_ERROR][i] = INFINITY;
         HB_TRY(hb_solution_warn(out, i,
                                 "the drift may vary between the points that its integral was "
                                 "formed from; the score is right, the method grid may answer"));

@@ -61,7 +61,7 @@ static double times_worst_error(const hb_solution *view)
 {
     double worst = 0;
     for (size_t i = 0; i < view->n; i++)
-        worst = fmax(worst, view->columns[HB_COLUMN_LOG_DENSITY_SE][i]);
+        worst = fmax(worst, view->columns[HB_COLUMN_LOG_DENSITY_ERROR][i]);
     return worst;
 }
 
@@ -70,6 +70,7 @@ static hb_status times_evaluate(times_run *r, const time_place *place, const hb_
     hb_solution *view = &r->views[place->index];
     hb_solution_drop_warnings(view);
     view->method = "grid";
+    hb_solution_set_error_kind(view, HB_ERRORS_ESTIMATE);
     return hb_solve_evaluate_grid(r->task->context, grid, points_of(r->task, place->index), view);
 }
 

@@ -79,14 +79,11 @@ void hb_transformed_points_destroy(hb_transformed_points *points)
 static hb_status fill_outside(hb_solution *s, size_t i)
 {
     const size_t d = (size_t)s->dim;
-    for (int column = HB_COLUMN_DENSITY; column <= HB_COLUMN_ENTROPY_DENSITY_SE; column++) {
-        const int wide = column == HB_COLUMN_SCORE || column == HB_COLUMN_SCORE_SE;
-        for (size_t k = 0; k < (wide ? d : 1); k++) s->columns[column][wide ? i * d + k : i] = 0;
-    }
+    hb_solution_set_row(s, i, 0, 0);
     s->columns[HB_COLUMN_LOG_DENSITY][i] = -INFINITY;
     for (size_t k = 0; k < d; k++) {
         s->columns[HB_COLUMN_SCORE][i * d + k] = NAN;
-        s->columns[HB_COLUMN_SCORE_SE][i * d + k] = INFINITY;
+        s->columns[HB_COLUMN_SCORE_ERROR][i * d + k] = INFINITY;
     }
     return hb_solution_warn(s, i,
                             "the point is outside of the domain of the process, where the noise "
@@ -97,13 +94,13 @@ static void carry_density(hb_solution *s, size_t i, double volume)
 {
     const double shrink = exp(-volume);
     double *v = s->columns[HB_COLUMN_LOG_DENSITY] + i, *u = s->columns[HB_COLUMN_DENSITY] + i,
-           *e = s->columns[HB_COLUMN_DENSITY_SE] + i;
+           *e = s->columns[HB_COLUMN_DENSITY_ERROR] + i;
     *v -= volume;
     *u = *u > 0 && shrink < INFINITY ? *u * shrink : exp(*v);
     *e = isinf(*e) || *e == 0 ? *e : *e * shrink;
     s->columns[HB_COLUMN_ENTROPY_DENSITY][i] = *u > 0 ? *u * *v : 0;
-    s->columns[HB_COLUMN_ENTROPY_DENSITY_SE][i] = isinf(*e) ? *e : fabs(1 + *v) * *e;
-    if (!(*u > 0)) s->columns[HB_COLUMN_ENTROPY_DENSITY_SE][i] = isinf(*e) ? *e : 0;
+    s->columns[HB_COLUMN_ENTROPY_DENSITY_ERROR][i] = isinf(*e) ? *e : fabs(1 + *v) * *e;
+    if (!(*u > 0)) s->columns[HB_COLUMN_ENTROPY_DENSITY_ERROR][i] = isinf(*e) ? *e : 0;
 }
 
 /* Before what the method says. */
@@ -130,7 +127,7 @@ static hb_status leave_at(hb_context *context, const hb_transform *transform, do
     if (status == HB_OK)
         status = hb_transform_score(context, transform, t, n, points,
                                     out->columns[HB_COLUMN_SCORE] + first * d,
-                                    out->columns[HB_COLUMN_SCORE_SE] + first * d);
+                                    out->columns[HB_COLUMN_SCORE_ERROR] + first * d);
     for (size_t i = 0; i < n && status == HB_OK; i++)
         if (outside[i]) status = fill_outside(out, first + i);
     return status;

@@ -162,7 +162,7 @@ static hb_status late_fill(const late *l, hb_solution *out)
     out->tau = l->time;
     HB_TRY(hb_solve_evaluate_grid(l->task->context, out->grid, l->task->points, out));
     out->tau = INFINITY;
-    double *e = out->columns[HB_COLUMN_LOG_DENSITY_SE], *s = out->columns[HB_COLUMN_SCORE_SE];
+    double *e = out->columns[HB_COLUMN_LOG_DENSITY_ERROR], *s = out->columns[HB_COLUMN_SCORE_ERROR];
     for (size_t i = 0; i < out->n; i++) e[i] += l->left;
     for (size_t k = 0; k < out->n * (size_t)out->dim; k++)
         s[k] += l->left / l->deviation[k % (size_t)out->dim];

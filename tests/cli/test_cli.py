@@ -750,7 +750,7 @@ def driver(tmp_path_factory):
     (place / "driver.c").write_text(DRIVER)
     subprocess.run([compiler, "-std=c11", "-D_GNU_SOURCE", "-fsanitize=address,undefined",
                     f"-I{ROOT / 'cli'}", f"-I{ROOT / 'include'}", str(place / "driver.c"),
-                    str(ROOT / "cli" / "options.c"), "-lm", "-o", str(place / "driver")], check=True)
+                    str(ROOT / "cli" / "options.c"), "-ljansson", "-lm", "-o", str(place / "driver")], check=True)
     return lambda *words: subprocess.run([str(place / "driver"), *words], capture_output=True,
                                          text=True)
 

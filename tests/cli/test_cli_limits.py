@@ -49,7 +49,7 @@ def test_a_noise_for_each_axis_in_many_dimensions():
                                "--at", ",".join([str(x)] * d), "--json", timeout=30))["points"][0]
     mean, var = -1.02 * t, 0.04 * t
     truth = d * (-0.5 * math.log(2 * math.pi * var) - (math.log(x) - mean)**2 / (2 * var) - math.log(x))
-    assert abs(point["log_density"] - truth) <= 5 * point["log_density_se"] < 1e-6
+    assert abs(point["log_density"] - truth) <= 5 * point["log_density_error"] < 1e-6
 
 
 @pytest.mark.parametrize("noise", ["0.2*x[i]", "0.2*x[i];", "0.1+0.01*i"])

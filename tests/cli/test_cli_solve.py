@@ -32,7 +32,7 @@ def solve(*arguments):
     """The result of --json with the rows as arrays."""
     result = json.loads(succeed(*arguments, "--json"))
     rows = result["points"]
-    return result, {key: np.array([row[key] for row in rows], float) for key in rows[0]}
+    return result, {key: np.array([row[key] for row in rows], float) for key in rows[0] if key != "error_kind"}
 
 
 def gaussian(x, mean, covariance):
@@ -58,7 +58,7 @@ def compare(columns, v, score, factor=1.0, floor=1e-9):
     u = np.exp(v)
     pairs = [("log_density", v), ("density", u), ("score", score), ("entropy_density", u * v)]
     for name, exact in pairs:
-        error, claimed = np.abs(columns[name] - exact), columns[name + "_se"]
+        error, claimed = np.abs(columns[name] - exact), columns[name + "_error"]
         assert np.all(error <= factor * claimed + floor * (1 + np.abs(exact))), (name, error, claimed)
 
 
@@ -76,7 +76,7 @@ def test_the_command_of_the_readme_as_typed():
     assert abs(columns["score"][2, 0]) < 1e-6
     # against a plain finite-volume solution with SciPy's stiff integrator
     assert np.allclose(columns["log_density"], bistable_reference(columns["x"][:, 0]), atol=2e-4)
-    assert np.all(columns["density_se"] < 1e-6 * columns["density"] + 1e-9)
+    assert np.all(columns["density_error"] < 1e-6 * columns["density"] + 1e-9)
 
 
 def bistable_reference(at, n=1600, width=5.0):
@@ -107,7 +107,7 @@ def test_ornstein_uhlenbeck_in_one_dimension(method):
     mean, covariance = linear(-1.3, 1.1, 0.7, 0.35, 0.8)
     compare(columns, *gaussian(columns["x"], mean, covariance), factor=2)
     assert result["tau"] == pytest.approx(0.8 * 1.21 / 2, rel=1e-12)
-    assert np.all(columns["log_density_se"] < 1e-5)
+    assert np.all(columns["log_density_error"] < 1e-5)
 
 
 @pytest.mark.parametrize("arguments, expected, marked", [
@@ -137,7 +137,7 @@ def test_far_tail():
     assert v[0] < -30 and v[1] < -750
     assert np.allclose(columns["log_density"], v, rtol=1e-3)
     assert columns["score"][0, 0] == pytest.approx(score[0, 0], rel=1e-3)
-    assert np.all(np.abs(columns["score"] - score) <= columns["score_se"])  # near the wall
+    assert np.all(np.abs(columns["score"] - score) <= columns["score_error"])  # near the wall
     assert columns["density"][1] == 0 and columns["entropy_density"][1] == 0
 
 
@@ -159,9 +159,9 @@ def test_meanvalue_agrees_with_the_grid(extra):
     result, mean = solve(*options, "--method", "meanvalue", "--samples", 4000, *extra)
     assert result["method"] == "meanvalue" and "heat ball" in result["note"]
     for name in ("density", "log_density", "score", "entropy_density"):
-        spread = np.hypot(mean[name + "_se"], grid[name + "_se"])
+        spread = np.hypot(mean[name + "_error"], grid[name + "_error"])
         assert np.all(np.abs(mean[name] - grid[name]) <= 5 * spread + 1e-7), name
-        assert np.all(mean[name + "_se"] < 0.05)
+        assert np.all(mean[name + "_error"] < 0.05)
     if "--degree" not in extra:
         _, other = solve(*options, "--method", "meanvalue", "--samples", 4000, *extra, "--seed", 99
                          ) if "--seed" not in extra else (None, mean)
@@ -174,7 +174,7 @@ def test_time_zero_is_the_initial_density():
     assert result["method"] == "initial" and result["tau"] == 0
     assert np.allclose(columns["log_density"], v, rtol=1e-14)
     assert np.allclose(columns["score"], score, rtol=1e-13)
-    assert np.all(columns["density_se"] == 0)
+    assert np.all(columns["density_error"] == 0)
 
 
 def test_the_box_and_the_cells_can_be_given():
@@ -187,8 +187,8 @@ def test_the_box_and_the_cells_can_be_given():
 
 # ---- forms of input and output --------------------------------------------------------------
 
-HEADER = ["x_1", "x_2", "density", "density_se", "log_density", "log_density_se", "score_1",
-          "score_2", "score_1_se", "score_2_se", "entropy_density", "entropy_density_se"]
+HEADER = ["x_1", "x_2", "density", "density_error", "log_density", "log_density_error", "score_1",
+          "score_2", "score_1_error", "score_2_error", "entropy_density", "entropy_density_error"]
 
 
 def test_table_files_and_points_from_files(tmp_path):
@@ -198,22 +198,28 @@ def test_table_files_and_points_from_files(tmp_path):
     np.savetxt(tmp_path / "at.csv", at, delimiter=",", header="a,b", comments="")
     lines = succeed(*options, "--at", "0.4,-0.3;-0.2,-1.1").splitlines()
     assert lines[0].startswith("# grid, time 0.6, tau 0.432, seed 1: ")
-    assert lines[1].split() == HEADER and len(lines) == 4
-    assert len({len(line) for line in lines[1:]}) == 1  # aligned
-    table = np.array([line.split() for line in lines[2:]], float)
+    assert lines[0].endswith("; errors: error estimate") and lines[1].startswith("# problem: {")
+    assert lines[2].split() == HEADER and len(lines) == 5
+    assert len({len(line) for line in lines[2:]}) == 1  # aligned
+    table = np.array([line.split() for line in lines[3:]], float)
     line = succeed(*options, "--at", tmp_path / "at.npy", "-o", tmp_path / "u.csv")
     assert line.startswith(f"{tmp_path / 'u.csv'}: 2 points\n")
-    assert (tmp_path / "u.csv").read_text().splitlines()[0].split(",") == HEADER
-    rows = np.loadtxt(tmp_path / "u.csv", delimiter=",", skiprows=1)
+    assert (tmp_path / "u.csv").read_text().splitlines()[:2] == [lines[1].replace("0.4,-0.3;-0.2,-1.1", str(tmp_path / "at.npy")),
+                                                                 ",".join([*HEADER, "error_kind"])]
+    rows = np.loadtxt(tmp_path / "u.csv", delimiter=",", skiprows=2, usecols=range(len(HEADER)))
     assert succeed(*options, "--at", tmp_path / "at.csv", "-q", "-o", tmp_path / "u.npy") == ""
     assert np.load(tmp_path / "u.npy").tobytes() == rows.tobytes()
-    assert np.allclose(table, rows, rtol=1e-8)
+    values, errors = [2, 4, 6, 7, 10], [3, 5, 8, 9, 11]
+    assert np.all(np.abs(table - rows)[:, values] <= 0.01 * rows[:, errors])
+    assert np.allclose(table[:, errors], rows[:, errors], rtol=0.05)
+    full = succeed(*options, "--at", tmp_path / "at.npy", "--precision", "full").splitlines()
+    assert np.array_equal(np.array([line.split() for line in full[3:]], float), rows)
     assert rows[:, :2].tobytes() == at.tobytes()
     result = json.loads(succeed(*options, "--at", tmp_path / "at.npy", "--json", "-o",
                                 tmp_path / "v.npy"))
     assert result["file"] == str(tmp_path / "v.npy") and "points" not in result
     quiet = succeed(*options, "--at", "0.4,-0.3;-0.2,-1.1", "-q").splitlines()
-    assert quiet == lines[1:]
+    assert quiet == lines[2:]
 
 
 def test_points_of_one_dimension_from_a_file(tmp_path):
@@ -473,7 +479,7 @@ def test_residual_refusals(extra, expected):
 def test_the_stationary_density_needs_no_start(tmp_path):
     lines = succeed("solve", "--drift", "-2*x", "--time", "inf", "--at", "0;0.5").splitlines()
     assert lines[0].startswith("# stationary, time inf, tau inf, seed 1: stationary: the drift is linear")
-    assert float(lines[2].split()[1]) == pytest.approx(math.sqrt(2 / math.pi), rel=1e-8)
+    assert float(lines[3].split()[1]) == pytest.approx(math.sqrt(2 / math.pi), rel=1e-8)
     found = json.loads(succeed("solve", "--drift", "x-x^3", "--time", "inf", "--at", "0", "--json"))
     assert found["time"] == found["tau"] == "inf" and found["method"] == "stationary"
     total = integrate.quad(lambda x: math.exp(x * x - x**4 / 2), -9, 9, epsabs=1e-13)[0]

@@ -55,7 +55,7 @@ def test_many_times_in_closed_form(method):
     v, score = exact(x, t)
     known = 0
     for name, right in (("log_density", v), ("score", score)):
-        found, se = (np.array([row[name + end] for row in rows], float).reshape(-1) for end in ("", "_se"))
+        found, se = (np.array([row[name + end] for row in rows], float).reshape(-1) for end in ("", "_error"))
         certain = np.isfinite(se)
         known += certain.sum()
         assert np.all(np.abs(found - right)[certain] <= 4.5 * se[certain] + 1e-12), name
@@ -73,12 +73,12 @@ def test_table_and_files_agree(tmp_path):
     assert rows.shape == (12, 13) and rows[:, 0].tolist() == [0.5] * 6 + [0.2] * 6
     assert rows[:4, 1:3].tolist() == [[-1, 0], [-1, 0.5], [0, 0], [0, 0.5]]  # the last axis is fastest
     text = (tmp_path / "a.csv").read_text().splitlines()
-    assert text[0].split(",") == table[0]
-    assert np.array_equal(np.array([line.split(",") for line in text[1:]], float), rows)
+    assert text[1].split(",") == [*table[0], "error_kind"]
+    assert np.array_equal(np.array([line.split(",")[:-1] for line in text[2:]], float), rows)
     with zipfile.ZipFile(tmp_path / "a.npz") as archive:
         assert archive.testzip() is None
     with np.load(tmp_path / "a.npz") as arrays:
-        assert sorted(arrays) == sorted(["t", "x_1", "x_2"] + [name + end for name in NAMES for end in ("", "_se")])
+        assert sorted(arrays) == sorted(["t", "x_1", "x_2"] + [name + end for name in NAMES for end in ("", "_error")])
         assert arrays["t"].tolist() == [0.5, 0.2]
         assert arrays["x_1"].tolist() == [-1, 0, 1] and arrays["x_2"].tolist() == [0, 0.5]
         assert arrays["density"].shape == (2, 3, 2) and arrays["score"].shape == (2, 3, 2, 2)

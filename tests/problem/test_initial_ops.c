@@ -99,7 +99,7 @@ static void every_method_starts_from_it(void **state)
         hb_solution *solution;
         assert_ok(context, hb_solve(context, problem, &settings, 3, x, &solution));
         const double *value = hb_solution_values(solution, HB_COLUMN_DENSITY);
-        const double *error = hb_solution_values(solution, HB_COLUMN_DENSITY_SE);
+        const double *error = hb_solution_values(solution, HB_COLUMN_DENSITY_ERROR);
         for (size_t i = 0; i < 3; i++)
             assert_true(error[i] < 0.02 && fabs(value[i] - exact(x[i], 0.6)) <= 5 * error[i]);
         hb_solution_destroy(solution);

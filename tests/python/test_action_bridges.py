@@ -31,9 +31,9 @@ def test_drawn_gradients(seed):
                        method="walk", samples=32768, seed=seed)
     assert "bridges about the most probable path at" in s.note
     truth, error = fokker_planck_line.solve(f, mean, var, time, at[:, 0])
-    within(s.density, truth[:, 0], np.hypot(s.density_se, error[:, 0]))
-    within(s.score[:, 0], truth[:, 1], np.hypot(s.score_se[:, 0], error[:, 1]), 1e-4)
-    assert np.all(s.density_se < 0.02 * s.density)
+    within(s.density, truth[:, 0], np.hypot(s.density_error, error[:, 0]))
+    within(s.score[:, 0], truth[:, 1], np.hypot(s.score_error[:, 0], error[:, 1]), 1e-4)
+    assert np.all(s.density_error < 0.02 * s.density)
 
 
 def test_two_bumps(tmp_path):
@@ -46,17 +46,17 @@ def test_two_bumps(tmp_path):
         if not led:
             continue
         truth = heatball.solve(method="grid", **problem)
-        within(s.log_density, truth.log_density, np.hypot(s.log_density_se, truth.log_density_se))
-        within(s.score, truth.score, np.hypot(s.score_se, truth.score_se))
+        within(s.log_density, truth.log_density, np.hypot(s.log_density_error, truth.log_density_error))
+        within(s.score, truth.score, np.hypot(s.score_error, truth.score_error))
 
 
 def test_far_in_the_tail():
     at = [[2.3], [2.7], [-3.0]]
     s, truth = (heatball.solve(at=at, method=m, **WELL) for m in ("walk", "grid"))
     assert "bridges about the most probable path at 3 of 3 points" in s.note
-    within(s.log_density, truth.log_density, s.log_density_se, 1e-4)
-    within(s.score, truth.score, s.score_se, 2e-3)
-    assert np.all(s.log_density_se < 0.01)
+    within(s.log_density, truth.log_density, s.log_density_error, 1e-4)
+    within(s.score, truth.score, s.score_error, 2e-3)
+    assert np.all(s.log_density_error < 0.01)
 
 
 def test_threads_and_states(tmp_path):
@@ -68,7 +68,7 @@ def test_threads_and_states(tmp_path):
     after = heatball.solve(samples=32768, state=tmp_path / "state", resume=True, **problem)
     for other in (again, after):
         assert np.array_equal(whole.density, other.density) and np.array_equal(whole.score, other.score)
-        assert np.array_equal(whole.score_se, other.score_se)
+        assert np.array_equal(whole.score_error, other.score_error)
 
 
 COVERED = {
@@ -89,7 +89,7 @@ def test_coverage(name):
     for seed in range(200):
         s = heatball.solve(at=at, method="walk", samples=8192, seed=seed, **problem)
         assert "bridges about the most probable path at" in s.note
-        z = np.column_stack([(s.log_density - truth.log_density) / s.log_density_se, (s.score - truth.score) / s.score_se])
+        z = np.column_stack([(s.log_density - truth.log_density) / s.log_density_error, (s.score - truth.score) / s.score_error])
         held.append(np.abs(z) <= 1.96)
     share = np.mean(held, axis=0)
     assert np.all((share >= 0.90) & (share <= 0.995)), share

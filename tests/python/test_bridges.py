@@ -41,9 +41,9 @@ def test_drawn_gradients(seed):
                        method="walk", samples=32768, seed=seed)
     assert "Brownian bridges at" in s.note
     truth, error = fokker_planck_line.solve(f, mean, var, time, at[:, 0])
-    within(s.density, truth[:, 0], np.hypot(s.density_se, error[:, 0]))
-    within(s.score[:, 0], truth[:, 1], np.hypot(s.score_se[:, 0], error[:, 1]), 1e-4)
-    assert np.all(s.density_se < 0.02 * s.density)
+    within(s.density, truth[:, 0], np.hypot(s.density_error, error[:, 0]))
+    within(s.score[:, 0], truth[:, 1], np.hypot(s.score_error[:, 0], error[:, 1]), 1e-4)
+    assert np.all(s.density_error < 0.02 * s.density)
 
 
 def test_coupled_coordinates():
@@ -52,8 +52,8 @@ def test_coupled_coordinates():
     at = [[0.6, 0.2], [1.2, -0.8]]
     s, truth = (heatball.solve(at=at, method=m, **problem) for m in ("walk", "grid"))
     assert "Brownian bridges at 2 of 2 points" in s.note
-    within(s.log_density, truth.log_density, s.log_density_se, 1e-4)
-    within(s.score, truth.score, s.score_se, 1e-3)
+    within(s.log_density, truth.log_density, s.log_density_error, 1e-4)
+    within(s.score, truth.score, s.score_error, 1e-3)
 
 
 def test_in_a_frame():
@@ -62,15 +62,15 @@ def test_in_a_frame():
     curved = dict(drift="-x", noise="sqrt(1 + x^2)", initial=start, time=0.4, at=[[0.6], [-0.5]])
     s, truth = (heatball.solve(method=m, **curved) for m in ("walk", "grid"))
     assert "Brownian bridges" in s.note
-    within(s.log_density, truth.log_density, s.log_density_se, 1e-5)
-    within(s.score, truth.score, s.score_se, 1e-4)
+    within(s.log_density, truth.log_density, s.log_density_error, 1e-5)
+    within(s.score, truth.score, s.score_error, 1e-4)
     s = heatball.solve(drift="-x + tanh(x), -y + tanh(y)", noise="0.8, 1.3", initial=start, time=0.4, at=[[0.6, 0.2]],
                        method="walk")
     lines = [heatball.solve(drift="-x + tanh(x)", noise=g, initial=start, time=0.4, at=[[x]], method="grid")
              for g, x in ((0.8, 0.6), (1.3, 0.2))]
     assert "Brownian bridges" in s.note
-    within(s.log_density, sum(t.log_density for t in lines), s.log_density_se, 1e-5)
-    within(s.score[0], np.concatenate([t.score[0] for t in lines]), s.score_se[0], 1e-4)
+    within(s.log_density, sum(t.log_density for t in lines), s.log_density_error, 1e-5)
+    within(s.score[0], np.concatenate([t.score[0] for t in lines]), s.score_error[0], 1e-4)
 
 
 def test_the_tail():
@@ -78,9 +78,9 @@ def test_the_tail():
     problem = dict(drift="-1.3*x - 0.2*tanh(x)", noise="sqrt(2)", initial="gaussian(mean=0, var=0.35)", time=0.6)
     at = [[2.0], [3.0], [6.0]]
     s, truth = (heatball.solve(at=at, method=m, **problem) for m in ("walk", "grid"))
-    within(s.log_density, truth.log_density, s.log_density_se, 1e-5)
-    within(s.score, truth.score, s.score_se, 1e-4)
-    assert np.all(s.log_density_se < 0.01)
+    within(s.log_density, truth.log_density, s.log_density_error, 1e-5)
+    within(s.score, truth.score, s.score_error, 1e-4)
+    assert np.all(s.log_density_error < 0.01)
 
 
 def test_cubic_wells_have_no_bridges():
@@ -102,7 +102,7 @@ def test_threads_and_states(tmp_path):
     after = heatball.solve(samples=32768, state=tmp_path / "state", resume=True, **problem)
     for other in (again, after):
         assert np.array_equal(whole.density, other.density) and np.array_equal(whole.score, other.score)
-        assert np.array_equal(whole.score_se, other.score_se)
+        assert np.array_equal(whole.score_error, other.score_error)
 
 
 COVERED = {
@@ -124,7 +124,7 @@ def test_coverage(name):
     for seed in range(200):
         s = heatball.solve(at=at, method="walk", samples=8192, seed=seed, **problem)
         assert "Brownian bridges at 2 of 2 points" in s.note
-        z = np.column_stack([(s.log_density - truth.log_density) / s.log_density_se, (s.score - truth.score) / s.score_se])
+        z = np.column_stack([(s.log_density - truth.log_density) / s.log_density_error, (s.score - truth.score) / s.score_error])
         held.append(np.abs(z) <= 1.96)
     share = np.mean(held, axis=0)
     assert np.all((share >= 0.90) & (share <= 0.995)), share
@@ -137,5 +137,5 @@ def test_ten_dimensions():
     v, score = problem.exact(at)
     s = heatball.solve(at=at, method="walk", samples=131072, **problem.problem(None))
     assert "Brownian bridges at 1 of 1 points" in s.note
-    within(s.log_density, v, s.log_density_se, 1e-5)
-    within(s.score, score, s.score_se, 1e-5)
+    within(s.log_density, v, s.log_density_error, 1e-5)
+    within(s.score, score, s.score_error, 1e-5)

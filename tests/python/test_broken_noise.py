@@ -45,8 +45,8 @@ def test_noise_with_a_kink_is_no_line(text, noise):
         return
     s = heatball.solve("-x", text, "gaussian(mean=1, var=0.04)", 0.5, at)
     assert "Lamperti" not in s.note
-    assert np.all(np.abs(s.density - truth) <= s.density_se + 1e-4)
-    assert np.all(s.density_se < 0.1 * truth)
+    assert np.all(np.abs(s.density - truth) <= s.density_error + 1e-4)
+    assert np.all(s.density_error < 0.1 * truth)
 
 
 def test_noise_that_is_the_size_of_a_line():
@@ -61,7 +61,7 @@ def test_drift_with_a_kink_in_lamperti_coordinates(text, drift):
     at = np.array([0.6, 1.3, 2.0])
     u = line_density(lambda y: drift(y) - 0.125, lambda y: 0.5 + 0 * y, stats.norm(0.2, 0.1).pdf, 1, -6, 9)
     s = heatball.solve(text, "0.5*x", "density(exp(-(log(x) - 0.2)^2/0.02)/(x*0.1*sqrt(2*pi)))", 1, at)
-    assert np.all(np.abs(s.density - u(np.log(at)) / at) <= s.density_se + 2e-3)
+    assert np.all(np.abs(s.density - u(np.log(at)) / at) <= s.density_error + 2e-3)
 
 
 @pytest.mark.parametrize("jump", [0.5, 0.37])
@@ -70,8 +70,8 @@ def test_matrix_that_jumps_in_time(jump):
     early, late = np.exp(-2 * (1 - jump)), 1
     variances = 0.2 * np.exp(-2) + np.array([(early - np.exp(-2)) / 2 + 9 * (late - early) / 2, (1 - np.exp(-2)) / 2])
     truth = stats.norm(0, np.sqrt(variances)).logpdf([1, 0.5]).sum()
-    assert np.abs(s.log_density - truth) <= s.log_density_se
-    assert s.log_density_se < 0.01
+    assert np.abs(s.log_density - truth) <= s.log_density_error
+    assert s.log_density_error < 0.01
 
 
 def test_start_with_a_kink_is_no_gaussian():

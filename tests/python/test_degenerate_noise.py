@@ -30,16 +30,16 @@ SWIMMER = {
 def deviations(solution, truth):
     """(density, score) minus the truth in units of their errors, where these are claimed."""
     truth = np.array(list(truth.values())) if isinstance(truth, dict) else truth
-    z = (solution.density - truth[:, 0]) / solution.density_se
-    z_score = (solution.score - truth[:, 1:]) / solution.score_se
-    return z[np.isfinite(solution.density_se)], z_score[np.isfinite(solution.score_se)]
+    z = (solution.density - truth[:, 0]) / solution.density_error
+    z_score = (solution.score - truth[:, 1:]) / solution.score_error
+    return z[np.isfinite(solution.density_error)], z_score[np.isfinite(solution.score_error)]
 
 
 @pytest.mark.parametrize("problem, truth", [(LANGEVIN, DOUBLE_WELL), (ACTIVE, SWIMMER)])
 def test_a_force_with_inertia_and_a_swimmer(problem, truth):
     s = heatball.solve(time=1, at=np.array(list(truth)), samples=16384, seed=2, **problem)
     assert set(s.methods) == {"particles"} and not s.warnings
-    assert np.all(s.density_se < 0.06 * s.density)
+    assert np.all(s.density_error < 0.06 * s.density)
     z, z_score = deviations(s, truth)
     assert np.all(np.abs(z) < 4.5) and np.all(np.abs(z_score) < 4.5)
 
@@ -53,11 +53,11 @@ SOON = {  # at t = 0.1, as above
 def test_short_times_need_hardly_a_path():
     """The mean over the start is in closed form, and the correction that no path shows is bounded and claimed."""
     s = heatball.solve(time=0.1, at=np.array(list(SOON)), samples=2048, **LANGEVIN)
-    assert np.all(s.density_se < 1e-3 * s.density)
+    assert np.all(s.density_error < 1e-3 * s.density)
     z, z_score = deviations(s, SOON)
     assert len(z) == 2 and np.all(np.abs(z) < 3) and np.all(np.abs(z_score) < 3)
     s = heatball.solve(time=1e-5, at=np.array(list(SOON)), samples=2048, **LANGEVIN)
-    assert np.all(s.density_se < 1e-8 * s.density)
+    assert np.all(s.density_error < 1e-8 * s.density)
 
 
 def test_a_kink_in_the_force():
@@ -66,8 +66,8 @@ def test_a_kink_in_the_force():
     kink = dict(drift="y, -abs(x)*x - y/2", noise="0, 0.7", initial="gaussian(mean=0, var=0.4)")
     s = heatball.solve(time=0.7, at=[[0.4, 0.3], [-0.4, -0.3]], samples=16384, seed=4, **kink)
     gap = s.density[0] - s.density[1]
-    assert abs(gap) < 4.5 * np.hypot(*s.density_se)
-    assert np.all(s.density_se < 0.05 * s.density)
+    assert abs(gap) < 4.5 * np.hypot(*s.density_error)
+    assert np.all(s.density_error < 0.05 * s.density)
 
 
 def test_a_chain_of_oscillators_by_particles_and_in_closed_form():
@@ -97,12 +97,12 @@ def test_a_box_under_a_linear_drift():
         w = solve_triangular(factor, (point - places).T, lower=True)
         kernel = np.outer(weights, weights).ravel() / 4 * np.exp(-0.5 * (w**2).sum(0))
         u = kernel.sum() / (2 * np.pi * factor[0, 0] * factor[1, 1])
-        assert abs(s.density[i] - u) < 4.5 * s.density_se[i] < 0.15 * u
+        assert abs(s.density[i] - u) < 4.5 * s.density_error[i] < 0.15 * u
 
 
 def test_where_no_path_comes_nothing_is_claimed():
     s = heatball.solve(time=1, at=[[6.0, -4.0]], samples=2048, **LANGEVIN)
-    assert np.isinf(s.density_se[0]) and s.warnings[0]
+    assert np.isinf(s.density_error[0]) and s.warnings[0]
 
 
 def test_no_density_without_noise_in_a_direction():
@@ -122,7 +122,7 @@ def test_the_stationary_density_of_a_double_well():
     x = np.array([[0, 0], [1, 0.5], [-1, -0.5], [0.5, -1.2]])
     s = heatball.solve(time=np.inf, at=x, samples=256, seed=3, **LANGEVIN)
     assert "at rest" in s.note
-    assert np.all(s.density_se < 0.12 * s.density)
+    assert np.all(s.density_error < 0.12 * s.density)
     z, z_score = deviations(s, well(x))
     assert np.all(np.abs(z) < 4.5) and np.all(np.abs(z_score) < 4.5)
 
@@ -148,7 +148,7 @@ def test_the_stationary_density_of_a_spring_is_exact():
                        at=[[0.3, -0.8]])
     assert np.isclose(s.log_density[0], -0.5 * (0.3**2 + 0.8**2) / 0.49 - np.log(2 * np.pi * 0.49), rtol=0, atol=1e-12)
     assert np.allclose(s.score[0], [-0.3 / 0.49, 0.8 / 0.49], rtol=1e-11)
-    assert "nothing is drawn" in s.note and s.log_density_se[0] < 1e-10
+    assert "nothing is drawn" in s.note and s.log_density_error[0] < 1e-10
 
 
 def test_what_has_no_rest_is_refused():
@@ -186,4 +186,4 @@ def test_a_wide_start_does_not_matter_at_inf():
     s = heatball.solve("y, x - x^3 - y/2", "0, 0.7", "gaussian(mean=0 0, var=100)", float("inf"), [[1, 0], [0, 0]],
                        samples=4096)
     truth = -energy(np.array([1.0, 0.0]), 0) / 0.49 - np.log(total)
-    assert np.all(np.abs(s.log_density - truth) < 5 * s.log_density_se) and np.all(s.log_density_se < 0.05)
+    assert np.all(np.abs(s.log_density - truth) < 5 * s.log_density_error) and np.all(s.log_density_error < 0.05)

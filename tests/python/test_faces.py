@@ -64,8 +64,8 @@ def test_every_number_stands_beside_its_error(line):
     assert heads == ["x_1", "density", "log_density", "score_1"]
     for i, row in enumerate(rows):
         shown = [float(number) for cell in row for number in cell.split("±")]
-        exact = [line.x[i, 0], line.density[i], line.density_se[i], line.log_density[i], line.log_density_se[i],
-                 line.score[i, 0], line.score_se[i, 0]]
+        exact = [line.x[i, 0], line.density[i], line.density_error[i], line.log_density[i], line.log_density_error[i],
+                 line.score[i, 0], line.score_error[i, 0]]
         assert np.allclose(shown, exact, rtol=0.06) and np.allclose(shown[1::2], exact[1::2], rtol=1e-4)
 
 
@@ -90,7 +90,7 @@ def test_long_and_wide_tables_are_cut():
     heads, *rows = cells(repr(wide))
     assert heads == ["x_1", "x_2", "x_3", "...", "density", "log_density", "score_1", "score_2", "score_3", "..."]
     assert len(rows) == 7 and rows[-1] == ["... and 3 more"]
-    assert {"x_6", "score_6", "score_6_se", "entropy_density"} <= set(wide.to_pandas().columns) and len(wide.to_pandas()) == 9
+    assert {"x_6", "score_6", "score_6_error", "entropy_density"} <= set(wide.to_pandas().columns) and len(wide.to_pandas()) == 9
 
 
 def test_results_of_nothing():
@@ -152,7 +152,7 @@ def test_to_pandas_has_a_row_for_each_time_and_point(plane):
     frame = plane.to_pandas()
     assert len(frame) == 40 and (frame["t"].to_numpy() == np.repeat([0.2, 0.4], 20)).all()
     row = frame.iloc[27]
-    assert row["density"] == plane.density[1, 7] and row["score_2_se"] == plane.score_se[1, 7, 1]
+    assert row["density"] == plane.density[1, 7] and row["score_2_error"] == plane.score_error[1, 7, 1]
     assert (row["x_1"], row["x_2"]) == tuple(plane.x[7])
 
 
@@ -213,7 +213,7 @@ def test_pictures_in_the_plane(plane, axes):
     assert np.array_equal(drawn, plane.log_density[1].reshape(5, 4).T)
     shuffled = copy.copy(plane)
     order = np.random.default_rng(2).permutation(20)
-    shuffled.x, shuffled.density, shuffled.density_se = plane.x[order], plane.density[:, order], plane.density_se[:, order]
+    shuffled.x, shuffled.density, shuffled.density_error = plane.x[order], plane.density[:, order], plane.density_error[:, order]
     again = shuffled.plot(time=0.4, ax=axes).collections[0].get_array().reshape(4, 5)
     assert np.array_equal(again, plane.density[1].reshape(5, 4).T)  # a mesh in any order
     with pytest.raises(heatball.ArgumentError, match="choose it by time="):

@@ -109,7 +109,7 @@ def z_scores(solution, truth):
     v, score, error, score_error = truth
     u = np.exp(v)
     found = np.column_stack([solution.density - u, solution.log_density - v, solution.score - score])
-    claimed = np.column_stack([solution.density_se, solution.log_density_se, solution.score_se])
+    claimed = np.column_stack([solution.density_error, solution.log_density_error, solution.score_error])
     known = np.column_stack([u * error, error, score_error])
     return np.where(np.isinf(claimed), np.nan, found / np.hypot(np.where(np.isinf(claimed), 1, claimed), known))
 
@@ -125,7 +125,7 @@ def solve(p, method, directory, seed=3, samples=None):
 
 
 def claims(solution):
-    return np.column_stack([solution.density_se, solution.log_density_se, solution.score_se])
+    return np.column_stack([solution.density_error, solution.log_density_error, solution.score_error])
 
 
 def silent(solution, truth):
@@ -150,7 +150,7 @@ def check(seed, method, directory):
         tally[3] += 1
         return []
     tally[0] += len(p.at)
-    tally[1] += int(np.isinf(solution.density_se).sum())
+    tally[1] += int(np.isinf(solution.density_error).sum())
     assert (seed, method) not in ANSWERED or np.all(np.isfinite(claims(solution)))
     wrong = silent(solution, p.truth)
     extra = f"--seed 3 --samples {SAMPLES[method]}" if method in SAMPLES else ""
@@ -176,7 +176,7 @@ def test_trajectories_that_hardly_come(tmp_path):
     p = known(84)
     solutions = [solve(p, "particles", tmp_path, seed) for seed in (1, 2, 3, 4)]
     assert not any(silent(solution, p.truth) for solution in solutions)
-    assert all(np.isinf(solution.log_density_se[3]) for solution in solutions)
+    assert all(np.isinf(solution.log_density_error[3]) for solution in solutions)
     assert any("too rare" in solution.warnings[3] for solution in solutions)
 
 
@@ -200,8 +200,8 @@ def test_a_short_pulse_on_a_density_at_rest():
     mean = quad(lambda s: 30 * np.exp(s - t - (s - 0.5)**2 / width), 0, t, points=[0.45, 0.5, 0.55])[0]
     x = np.array([0.0, 0.5, 1.0])
     s = heatball.solve(f"-x + 30*exp(-(t - 0.5)^2/{width})", 1, "gaussian(mean=0, var=0.5)", t, x, method="grid")
-    assert np.all(np.abs(s.score[:, 0] + 2 * (x - mean)) < 5 * s.score_se[:, 0] + 1e-8)
-    assert np.all(np.abs(s.log_density + (x - mean)**2 + np.log(np.pi) / 2) < 5 * s.log_density_se + 1e-8)
+    assert np.all(np.abs(s.score[:, 0] + 2 * (x - mean)) < 5 * s.score_error[:, 0] + 1e-8)
+    assert np.all(np.abs(s.log_density + (x - mean)**2 + np.log(np.pi) / 2) < 5 * s.log_density_error + 1e-8)
 
 
 def test_noise_that_varies_is_not_doubted():
@@ -211,8 +211,8 @@ def test_noise_that_varies_is_not_doubted():
     x = np.array([[0.3, -0.4], [1.0, 0.5]])
     s = heatball.solve("-3*x, -3*y", "1.35 + 0.3*cos(3*t)", "gaussian(mean=0, var=0.5)", t, x, method="grid")
     assert np.all(np.isfinite(claims(s)))
-    assert np.all(np.abs(s.log_density + (x**2).sum(1) / (2 * var) + np.log(2 * np.pi * var)) < 5 * s.log_density_se)
-    assert np.all(np.abs(s.score + x / var) < 5 * s.score_se)
+    assert np.all(np.abs(s.log_density + (x**2).sum(1) / (2 * var) + np.log(2 * np.pi * var)) < 5 * s.log_density_error)
+    assert np.all(np.abs(s.score + x / var) < 5 * s.score_error)
 
 
 def test_share_of_doubts(capsys):

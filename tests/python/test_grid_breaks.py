@@ -44,8 +44,8 @@ MORE = [
 
 
 def z_values(solution, truth, error):
-    z_density = (solution.density - truth[:, 0]) / np.hypot(solution.density_se, error[:, 0])
-    z_score = (solution.score[:, 0] - truth[:, 1]) / np.hypot(solution.score_se[:, 0], error[:, 1])
+    z_density = (solution.density - truth[:, 0]) / np.hypot(solution.density_error, error[:, 0])
+    z_score = (solution.score[:, 0] - truth[:, 1]) / np.hypot(solution.score_error[:, 0], error[:, 1])
     return np.abs([z_density, z_score]).max()
 
 
@@ -54,7 +54,7 @@ def check(case):
     truth, error = fokker_planck_line.solve(f, MEAN, VAR, end, at, breaks, features, steady)
     solution = heatball.solve(text, 1, START, end, at, method="grid")
     assert z_values(solution, truth, error) <= 5
-    assert solution.density_se.max() < 1e-4 * solution.density.max()  # not by claiming much
+    assert solution.density_error.max() < 1e-4 * solution.density.max()  # not by claiming much
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
@@ -84,9 +84,9 @@ def test_jumps_in_the_plane(drift, slanted):
     density, score = truth[:, 0] * normal(second, var), np.stack([truth[:, 1], -second / var], axis=1)
     if slanted:
         score = np.stack([score[:, 0] + score[:, 1], score[:, 1] - score[:, 0]], axis=1) / np.sqrt(2)
-    z = (solution.density - density) / np.hypot(solution.density_se, error[:, 0])
-    assert abs(z).max() <= 5 and (solution.density_se < 0.1 * density).all()
-    assert (abs(solution.score - score) <= 5 * solution.score_se + 1e-5).all()
+    z = (solution.density - density) / np.hypot(solution.density_error, error[:, 0])
+    assert abs(z).max() <= 5 and (solution.density_error < 0.1 * density).all()
+    assert (abs(solution.score - score) <= 5 * solution.score_error + 1e-5).all()
     assert ("no extrapolation" in solution.note) == slanted
 
 
@@ -94,8 +94,8 @@ def test_a_narrow_part_in_the_plane_is_doubted():
     case = dict(noise=1, initial=START, time=0.5, at=[[0.5, 0.2]], method="grid")
     for drift in ("-x+150*exp(-(x-0.6)^2/1e-6), -y", "-x+30*exp(-((x-0.6)^2+(y-0.1)^2)/1e-4), -y"):
         solution = heatball.solve(drift, **case)
-        assert np.isinf(solution.density_se[0]) and "cells" in solution.warnings[0]
-    assert heatball.solve("x-x^3+sin(3*y), -y+cos(x*y)", **case).density_se[0] < 1e-4
+        assert np.isinf(solution.density_error[0]) and "cells" in solution.warnings[0]
+    assert heatball.solve("x-x^3+sin(3*y), -y+cos(x*y)", **case).density_error[0] < 1e-4
 
 
 def test_a_jump_that_moves():
@@ -104,21 +104,21 @@ def test_a_jump_that_moves():
     truth, error = fokker_planck_line.solve(lambda x, t: -sign(x) - 0.5, MEAN, VAR, 0.7, np.array([0.3, 0.38, 1]) - 0.35,
                                             [0], [(0, 0.5)])
     assert z_values(solution, truth, error) <= 5
-    assert solution.density_se.max() < 0.02
+    assert solution.density_error.max() < 0.02
 
 
 def test_averages_doubt_what_they_cannot_see():
     case = dict(noise=1, initial=START, time=0.7, method="meanvalue", samples=2000)
     jump = heatball.solve("-sign(x-0.3)", at=[0.29, 3], **case)
-    assert np.isinf(jump.density_se[0]) and np.isinf(jump.score_se[0, 0]) and "grid" in jump.warnings[0]
-    assert np.isfinite(jump.density_se[1]) and 1 not in jump.warnings
+    assert np.isinf(jump.density_error[0]) and np.isinf(jump.score_error[0, 0]) and "grid" in jump.warnings[0]
+    assert np.isfinite(jump.density_error[1]) and 1 not in jump.warnings
     kink = heatball.solve("-x+0.5*abs(x)", at=[0.1], degree=7, **case)
-    assert np.isinf(kink.density_se[0]) and "cubature" in kink.warnings[0]
+    assert np.isinf(kink.density_error[0]) and "cubature" in kink.warnings[0]
     draws = heatball.solve("-x+0.5*abs(x)", at=[0.1], **case)
     exact = heatball.solve("-x+0.5*abs(x)", 1, START, 0.7, [0.1], method="grid")
-    assert abs(draws.density[0] - exact.density[0]) <= 5 * draws.density_se[0] < 0.1 * exact.density[0]
+    assert abs(draws.density[0] - exact.density[0]) <= 5 * draws.density_error[0] < 0.1 * exact.density[0]
     narrow = heatball.solve("-x+150*exp(-(x-0.6)^2/1e-9)", at=[0.5], **case)
-    assert np.isinf(narrow.density_se[0])
+    assert np.isinf(narrow.density_error[0])
     with pytest.raises(heatball.ArgumentError, match="jumps inside the heat ball"):
         heatball.residual("-sign(x-0.3)", 1, START, 0.7, [0.29])
 
@@ -127,9 +127,9 @@ def test_a_far_point_does_not_stall_the_others():
     began = time.monotonic()
     solution = heatball.solve("x-x^3,-y", 1, "gaussian(mean=0,var=0.1)", 0.5, [[20, 0], [0.5, 0.2]])
     assert time.monotonic() - began < 60  # minutes before, whatever else runs here
-    assert np.isinf(solution.density_se[0]) and "too far" in solution.warnings[0]
+    assert np.isinf(solution.density_error[0]) and "too far" in solution.warnings[0]
     alone = heatball.solve("x-x^3,-y", 1, "gaussian(mean=0,var=0.1)", 0.5, [[0.5, 0.2]])
-    assert abs(solution.density[1] - alone.density[0]) <= 5 * (solution.density_se[1] + alone.density_se[0])
+    assert abs(solution.density[1] - alone.density[0]) <= 5 * (solution.density_error[1] + alone.density_error[0])
 
 
 def test_the_grid_keeps_to_its_time():
@@ -146,7 +146,7 @@ def test_a_pulse_in_time_is_claimed(rate):
     s = heatball.solve(f"{rate}/sqrt(pi)*exp(-({rate}*(t - 0.02))^2)", 1, "gaussian(mean=0, var=1)", 0.05, [-1, 0, 1, 2], method="grid")
     mean = 0.5 * (math.erf(rate * 0.03) + math.erf(rate * 0.02))
     truth = -0.5 * (np.array([-1, 0, 1, 2]) - mean) ** 2 / 1.05 - 0.5 * math.log(2 * math.pi * 1.05)
-    assert np.all(np.abs(s.log_density - truth) <= s.log_density_se)
+    assert np.all(np.abs(s.log_density - truth) <= s.log_density_error)
 
 
 @pytest.mark.parametrize("speed", [10, 50, 200, 1000])
@@ -155,7 +155,7 @@ def test_a_fast_drift_is_claimed(speed):
     x = 0.05 * speed + np.array([-1, 0, 1, 2])
     s = heatball.solve(f"{speed}", 1, "gaussian(mean=0, var=1)", 0.05, x, method="grid")
     truth = -0.5 * np.array([-1, 0, 1, 2]) ** 2 / 1.05 - 0.5 * math.log(2 * math.pi * 1.05)
-    assert np.all(np.abs(s.log_density - truth) <= s.log_density_se)
+    assert np.all(np.abs(s.log_density - truth) <= s.log_density_error)
 
 
 @pytest.mark.parametrize("turn", [1, 10, 40])
@@ -163,4 +163,4 @@ def test_a_fast_turn_is_claimed(turn):
     at = np.array([math.cos(turn / 2), math.sin(turn / 2)]) + np.array([[0, 0], [0.3, -0.2]])
     s = heatball.solve(f"-{turn}*y, {turn}*x", 0.5, "gaussian(mean=1 0, var=0.1)", 0.5, at, method="grid")
     truth = -0.5 * np.array([0, 0.13]) / 0.225 - math.log(2 * math.pi * 0.225)
-    assert np.all(np.abs(s.log_density - truth) <= s.log_density_se)
+    assert np.all(np.abs(s.log_density - truth) <= s.log_density_error)

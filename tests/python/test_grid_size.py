@@ -32,8 +32,8 @@ def test_van_der_pol_from_a_point():
     solution = heatball.solve("x2, 1.5*(1-x1^2)*x2-x1", 1, "point(0.5 0)", 2, [[0, 0]], method="grid", points=160)
     truth, error = simulated_density(np.zeros(2), 2, 100, 100000)
     assert steps_of(solution) < 1100  # 1196 without scaled rows, 8560 with a limit on the drift
-    assert solution.density_se[0] < 0.3 * solution.density[0]
-    assert abs(solution.density[0] - truth) < 5 * np.hypot(solution.density_se[0], error) + 0.01 * truth
+    assert solution.density_error[0] < 0.3 * solution.density[0]
+    assert abs(solution.density[0] - truth) < 5 * np.hypot(solution.density_error[0], error) + 0.01 * truth
 
 
 @pytest.mark.parametrize("points", [56, 64, pytest.param(96, marks=pytest.mark.long)])
@@ -47,6 +47,6 @@ def test_three_double_wells(points):
     truth = line[:, 0].reshape(at.shape).prod(1)
     relative = np.sqrt(((error[:, 0] / line[:, 0]).reshape(at.shape) ** 2).sum(1))
     assert steps_of(solution) < 400
-    assert (solution.density_se < 0.15 * truth).all()
-    assert (abs(solution.density - truth) <= 5 * np.hypot(solution.density_se, relative * truth)).all()
+    assert (solution.density_error < 0.15 * truth).all()
+    assert (abs(solution.density - truth) <= 5 * np.hypot(solution.density_error, relative * truth)).all()
     assert (abs(solution.density - truth) <= 0.02 * truth).all()

@@ -31,7 +31,7 @@ def solve(drift, time, initial, points, method="grid", noise=1.0, expect=0):
 
 def columns(answer, axis=0):
     number = lambda value: np.inf if value is None else float(value)
-    rows = [(number(p["log_density"]), number(p["log_density_se"]), number(p["score"][axis]), number(p["score_se"][axis])) for p in answer["points"]]
+    rows = [(number(p["log_density"]), number(p["log_density_error"]), number(p["score"][axis]), number(p["score_error"][axis])) for p in answer["points"]]
     return np.array(rows).T
 
 

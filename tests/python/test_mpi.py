@@ -49,7 +49,7 @@ def work(save):
     found = {}
     for method, samples in (("walk", 4000), ("particles", 5000)):
         s = heatball.solve("x - x^3", "1", initial, 0.5, at, method=method, samples=samples, seed=3)
-        found.update({method + "_density": s.density, method + "_score": s.score, method + "_se": s.density_se})
+        found.update({method + "_density": s.density, method + "_score": s.score, method + "_se": s.density_error})
     own = heatball.solve(lambda x: -x**3, "1", initial, 0.1, at[:2], method="particles", samples=300, seed=4)
     found["callback"] = own.density
     data = heatball.random.normal(2 * 1040, seed=5).reshape(1040, 2)

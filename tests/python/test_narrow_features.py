@@ -28,8 +28,8 @@ def stationary(log_density, points, features, low, high, top):
 
 
 def within(s, truth, factor=5.0, most=1e-5):
-    assert np.all(s.log_density_se < most), s.log_density_se
-    assert np.all(np.abs(s.log_density - truth) <= factor * s.log_density_se + 1e-10), (s.log_density, truth)
+    assert np.all(s.log_density_error < most), s.log_density_error
+    assert np.all(np.abs(s.log_density - truth) <= factor * s.log_density_error + 1e-10), (s.log_density, truth)
 
 
 def by_potential(directory, potential, points):
@@ -86,7 +86,7 @@ def test_a_dip_of_the_noise_in_x(width):
     total = np.log(np.sum(0.5 * (np.exp(log_u[1:]) + np.exp(log_u[:-1])) * np.diff(y)))
     truth = np.array([path(p) - math.log(D(p)) + math.log(D(0)) - total if p else -total for p in points])
     s = heatball.solve("-x", f"1-0.9*exp(-((x-0.4)/{width})^2)", None, INF, points)
-    assert np.all(s.log_density_se < 1e-6)
+    assert np.all(s.log_density_error < 1e-6)
     assert np.all(np.abs(s.log_density - truth) < 1e-5), (s.log_density, truth)
 
 
@@ -95,7 +95,7 @@ def test_a_stationary_start_sees_its_well():
     truth = stationary(lambda y: -y * y + 18 * math.exp(-((y - 2.3) / width)**2), points, [(2.3, width)], -9, 9, 13)
     r = heatball.solve(f"-x-18*(x-2.3)/{width}^2*exp(-((x-2.3)/{width})^2)", 1, "stationary", 1e-12, points,
                        method="walk", samples=2000, seed=3)
-    assert np.all(np.abs(r.log_density - truth) <= 5 * r.log_density_se + 1e-3)
+    assert np.all(np.abs(r.log_density - truth) <= 5 * r.log_density_error + 1e-3)
 
 
 # ---- noise whose coordinate is a table ----
@@ -105,7 +105,7 @@ def test_a_start_under_a_tabulated_noise_is_fast(initial):
     before = time.process_time()
     s = heatball.solve("-x", "1 + 0.5*sin(x)", initial, 0.1, [0.3])
     assert time.process_time() - before < 6
-    assert s.log_density_se[0] < 1e-5
+    assert s.log_density_error[0] < 1e-5
 
 
 def test_points_beyond_a_tabulated_noise_are_refused():
@@ -132,7 +132,7 @@ def test_a_narrow_component_of_a_start(form, width):
         assert abs(truth[0] + 1.28650346) < 1e-8
         for method in ("walk", "particles"):
             s = heatball.solve("0*x", 1, start, 1, x, method=method, samples=40000, seed=7)
-            assert np.all(np.abs(s.log_density - truth) <= 5 * s.log_density_se)
+            assert np.all(np.abs(s.log_density - truth) <= 5 * s.log_density_error)
 
 
 def test_a_dip_of_a_start():
@@ -159,17 +159,17 @@ def test_a_mixture_with_a_narrow_component(dim, weight, tmp_path):
     each = [np.exp(dim * heat(x[:, 0], [(1, m, v)], time)) for m, v in ((0, 1), (0.5, 1e-8))]
     truth = np.log((1 - weight) * each[0] + weight * each[1])
     s = heatball.solve(drift, 1, start, time, x)  # the walk is exact where the grid refuses
-    assert np.all(np.abs(s.log_density - truth) <= 5 * s.log_density_se + 1e-9)
+    assert np.all(np.abs(s.log_density - truth) <= 5 * s.log_density_error + 1e-9)
     try:
         grid = heatball.solve(drift, 1, start, time, x, method="grid")
     except heatball.Error as error:
         assert "narrow" in str(error) and "walk" in str(error)
     else:
-        assert np.all(np.abs(grid.log_density - truth) <= 5 * grid.log_density_se + 1e-9)
+        assert np.all(np.abs(grid.log_density - truth) <= 5 * grid.log_density_error + 1e-9)
 
 
 def test_auto_samples_where_the_grid_refuses(tmp_path):
     path = tmp_path / "m.csv"
     path.write_text("0.7,0,1\n0.3,0.5,1e-8\n")
     s = heatball.solve("-x^3", 1, f"mixture({path})", 0.01, [0.5], samples=20000)
-    assert np.isfinite(s.log_density_se[0]) and abs(s.log_density[0] - 0.3690) < 5 * s.log_density_se[0] + 0.01
+    assert np.isfinite(s.log_density_error[0]) and abs(s.log_density[0] - 0.3690) < 5 * s.log_density_error[0] + 0.01

@@ -33,7 +33,7 @@ def check(seed, directory):
             count[3] += 1
             continue
         count[0] += len(p.at)
-        count[1] += int(np.isinf(solution.density_se).sum())
+        count[1] += int(np.isinf(solution.density_error).sum())
         wrong = silent(solution, p.truth)
         if wrong:
             words.append(f"{p.name}, {method}: (point, quantity, z) {wrong}; {p.command(directory, method)}")

@@ -89,9 +89,9 @@ def test_linear_drifts(method, case, end):
                        samples=8192 if method == "particles" else None)
     # t itself is rounded: a pulse of width w is off by 1e-16/w
     slack = 2e-11 if method == "walk" else 0
-    assert np.all(abs(s.log_density - value) <= 5 * s.log_density_se + slack)
-    assert np.all(abs(s.score[:, 0] - score) <= 5 * s.score_se[:, 0] + slack)
-    assert np.all(s.log_density_se < 0.1)
+    assert np.all(abs(s.log_density - value) <= 5 * s.log_density_error + slack)
+    assert np.all(abs(s.score[:, 0] - score) <= 5 * s.score_error[:, 0] + slack)
+    assert np.all(s.log_density_error < 0.1)
 
 
 def test_times_inside_a_pulse():
@@ -99,8 +99,8 @@ def test_times_inside_a_pulse():
     times = [0.29, 0.295, 0.3, 0.31, 0.5]
     s = heatball.solve(drift=drift, noise=noise, initial=START, time=times, at=AT)
     for k, t in enumerate(times):
-        assert np.all(abs(s.log_density[k] - line(a, c, square, t, pulses)[0]) <= 5 * s.log_density_se[k])
-        assert np.all(s.log_density_se[k] < 0.01)
+        assert np.all(abs(s.log_density[k] - line(a, c, square, t, pulses)[0]) <= 5 * s.log_density_error[k])
+        assert np.all(s.log_density_error[k] < 0.01)
 
 
 def test_matrix_noise():
@@ -118,8 +118,8 @@ def test_matrix_noise():
     for method, most in (("walk", 1e-12), ("particles", 0.05)):
         s = heatball.solve(drift="y, -x-y", noise=f"0; sqrt(1+{size}*exp(-((t-0.3)/1e-3)^2))",
                            initial="gaussian(mean=0.5 0,var=0.3)", time=0.6, at=at, method=method)
-        assert np.all(abs(s.log_density - value) <= 5 * s.log_density_se + 1e-11)
-        assert np.all(s.log_density_se < most)
+        assert np.all(abs(s.log_density - value) <= 5 * s.log_density_error + 1e-11)
+        assert np.all(s.log_density_error < most)
 
 
 # ---- drifts that are not linear ----
@@ -153,7 +153,7 @@ def test_product_of_double_wells(width, seeds):
     for seed in seeds:
         s = heatball.solve(**problem, seed=seed, samples=16384)
         assert s.methods == ["particles"]
-        assert abs(s.log_density[0] - value) <= 5 * s.log_density_se[0] or np.isinf(s.log_density_se[0])
+        assert abs(s.log_density[0] - value) <= 5 * s.log_density_error[0] or np.isinf(s.log_density_error[0])
     with pytest.raises(heatball.ArgumentError, match="too strong for walks; take the method particles"):
         heatball.solve(**problem, method="walk")
 
@@ -169,8 +169,8 @@ def test_walks_pass_mild_features():
         solved = [heatball.solve(drift=drift, noise=noise, initial=START, time=0.5, at=[[0], [0.8]], method="walk",
                                  samples=4096, threads=threads) for threads in (1, 2)]
         assert np.all(solved[0].log_density == solved[1].log_density)
-        assert np.all(abs(solved[0].log_density - value) <= 5 * solved[0].log_density_se + 1e-4)
-        assert np.all(solved[0].log_density_se < 0.1)
+        assert np.all(abs(solved[0].log_density - value) <= 5 * solved[0].log_density_error + 1e-4)
+        assert np.all(solved[0].log_density_error < 0.1)
 
 
 def test_bits_on_threads():
@@ -178,7 +178,7 @@ def test_bits_on_threads():
     for method in ("grid", "particles"):
         one, two = (heatball.solve(drift=drift, noise=noise, initial=START, time=0.5, at=AT, method=method,
                                    threads=threads, samples=4096 if method == "particles" else None) for threads in (1, 2))
-        assert np.all(one.log_density == two.log_density) and np.all(one.score_se == two.score_se)
+        assert np.all(one.log_density == two.log_density) and np.all(one.score_error == two.score_error)
 
 
 def test_what_is_refused():

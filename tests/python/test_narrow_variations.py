@@ -19,10 +19,10 @@ def answers(truth, score, **problem):
     except heatball.Error as refusal:
         assert len(str(refusal)) > 20
         return None
-    known = np.isfinite(s.log_density_se)
-    assert np.all(np.abs(s.log_density - truth)[known] <= MOST * s.log_density_se[known] + 1e-8), (s.log_density, truth)
-    known = np.isfinite(s.score_se)
-    assert np.all(np.abs(s.score - score)[known] <= MOST * s.score_se[known] + 1e-7 * (1 + np.abs(score[known])))
+    known = np.isfinite(s.log_density_error)
+    assert np.all(np.abs(s.log_density - truth)[known] <= MOST * s.log_density_error[known] + 1e-8), (s.log_density, truth)
+    known = np.isfinite(s.score_error)
+    assert np.all(np.abs(s.score - score)[known] <= MOST * s.score_error[known] + 1e-7 * (1 + np.abs(score[known])))
     return s
 
 
@@ -43,7 +43,7 @@ def test_grid_under_a_pulse_of_contraction(width):
     truth, score = end.at(x)[:2]
     s = answers(truth, score[:, None], drift=f"-x*(1+{a!r}*exp(-((t-0.3)/{width})^2))", noise=1,
                 initial=f"gaussian(mean={mean},var={var})", time=t, at=x[:, None], method="grid")
-    assert np.isfinite(s.log_density_se[1:4]).all()
+    assert np.isfinite(s.log_density_error[1:4]).all()
 
 
 def test_an_oblique_well_is_not_lost():
@@ -57,7 +57,7 @@ def test_an_oblique_well_is_not_lost():
         score = np.column_stack([a[1] + b[1], a[1] - b[1]]) / root
         force = f"8*(x+y-1)/{width}^2*exp(-((x+y-1)/{width})^2)"
         s = answers(a[0] + b[0], score, drift=f"-x-{force}, -y-{force}", noise=1, time=np.inf, at=x)
-        assert s is None or width < 0.1 or np.isfinite(s.log_density_se).all()
+        assert s is None or width < 0.1 or np.isfinite(s.log_density_error).all()
 
 
 @pytest.mark.parametrize("dim, width", [(2, 0.3), (2, 1e-3), (3, 0.6), (3, 1e-2)])
@@ -102,10 +102,10 @@ def test_walks_that_never_reach_a_step_of_the_start():
     for seed in range(1, 11):
         s = answers(np.log(u / mass), (slope / u)[:, None], drift="-x", noise=1, time=t, at=x[:, None], method="walk", seed=seed,
                     samples=4096, initial="product(exp(-x^2/2)*(1.001+tanh((x-0.5)/1e-5)))")
-        assert np.isfinite(s.log_density_se).all()
+        assert np.isfinite(s.log_density_error).all()
 
 
 def test_the_score_in_a_narrow_dip_holds_the_rounding_of_its_coordinate():
     """g = 1 - 0.8 exp(-((x - 0.4)/1e-5)^2) at time inf: d ln u/dx = -2x/g^2 - 2g'/g, whose slope at 0.4 is 8e10."""
     s = heatball.solve("-x", "1-0.8*exp(-((x-0.4)/1e-5)^2)", None, np.inf, [[0.4]])
-    assert abs(s.score[0, 0] + 2 * 0.4 / 0.2**2) <= MOST * s.score_se[0, 0] and s.score_se[0, 0] < 1e-3
+    assert abs(s.score[0, 0] + 2 * 0.4 / 0.2**2) <= MOST * s.score_error[0, 0] and s.score_error[0, 0] < 1e-3

@@ -31,9 +31,9 @@ def check(s, mean, cov, x, digits=1e-10):
     """Exact answers: right to rounding and within their claims."""
     law, score = multivariate_normal(mean, cov), -np.linalg.solve(cov, (x - mean).T).T
     error = np.abs(s.log_density - law.logpdf(x))
-    assert np.all(error < digits) and np.all(error <= s.log_density_se + 1e-11), error
+    assert np.all(error < digits) and np.all(error <= s.log_density_error + 1e-11), error
     error = np.abs(s.score - score)
-    assert np.all(error < digits * (1 + np.abs(score).max())) and np.all(error <= s.score_se + 1e-10), error
+    assert np.all(error < digits * (1 + np.abs(score).max())) and np.all(error <= s.score_error + 1e-10), error
     assert np.allclose(s.density, law.pdf(x), rtol=1e-9)
     assert np.allclose(s.entropy_density, law.pdf(x) * law.logpdf(x), rtol=1e-8)
 
@@ -71,7 +71,7 @@ def test_matrices_that_move(noise, G):
     check(heatball.solve(*arguments, method="walk"), *law, x)
     s = heatball.solve(*arguments, method="grid")
     error = np.abs(s.log_density - multivariate_normal(*law).logpdf(x))
-    assert np.all(error <= s.log_density_se) and np.all(s.log_density_se < 5e-4), (error, s.log_density_se)
+    assert np.all(error <= s.log_density_error) and np.all(s.log_density_error < 5e-4), (error, s.log_density_error)
 
 
 @pytest.mark.parametrize("start", ["mixture", "uniform", "samples"])
@@ -97,7 +97,7 @@ def test_starts_that_are_no_gaussians(start, G, tmp_path):
         kernel = multivariate_normal([0, 0], cov)
         truth = np.array([np.sum(weights * kernel.pdf(np.stack([p[0] - a, p[1] - b], axis=-1))) for p in x])
     s = heatball.solve("0, 0", G, spec, t, x, method="walk", samples=200000)
-    assert np.all(np.abs(s.density - truth) <= 5 * s.density_se + 1e-9 * truth), (s.density, truth, s.density_se)
+    assert np.all(np.abs(s.density - truth) <= 5 * s.density_error + 1e-9 * truth), (s.density, truth, s.density_error)
     if start != "uniform" or G[0, 1] == 0:
         assert np.allclose(s.density, truth, rtol=1e-9)
 
@@ -135,18 +135,18 @@ def test_noise_that_depends_on_x(noise, drift, y_of_x, b, x, method):
     truth = lamperti_gaussian(0.1, 0.09 + s2 * t)(y_of_x(x), 1 / b(x))
     s = heatball.solve(f"0.25*({drift})", f"0.5*({noise})", start, t, x, method=method)
     assert "Lamperti" in s.note
-    assert np.all(np.abs(s.log_density - truth) <= 5 * s.log_density_se), (s.log_density, truth, s.log_density_se)
+    assert np.all(np.abs(s.log_density - truth) <= 5 * s.log_density_error), (s.log_density, truth, s.log_density_error)
     if method == "grid":
-        assert np.all(s.log_density_se < 1e-6), s.log_density_se
+        assert np.all(s.log_density_error < 1e-6), s.log_density_error
     h = 1e-5
     slope = (lamperti_gaussian(0.1, 0.09 + s2 * t)(y_of_x(x + h), 1 / b(x + h))
              - lamperti_gaussian(0.1, 0.09 + s2 * t)(y_of_x(x - h), 1 / b(x - h))) / (2 * h)
-    assert np.all(np.abs(s.score[:, 0] - slope) <= 5 * s.score_se[:, 0] + 1e-6 * (1 + np.abs(slope)))
+    assert np.all(np.abs(s.score[:, 0] - slope) <= 5 * s.score_error[:, 0] + 1e-6 * (1 + np.abs(slope)))
 
 
 def test_outside_of_the_domain_there_is_nothing():
     s = heatball.solve("0.1*x", "0.2*x", "gaussian(mean=5, var=0.25)", 0.5, [-1.0, 0.0, 5.0], method="grid")
-    assert list(s.density[:2]) == [0, 0] and list(s.density_se[:2]) == [0, 0] and s.density[2] > 0.1
+    assert list(s.density[:2]) == [0, 0] and list(s.density_error[:2]) == [0, 0] and s.density[2] > 0.1
     assert np.isneginf(s.log_density[:2]).all() and np.isnan(s.score[:2]).all()
     assert "outside of the domain" in s.warnings[0] and 2 not in s.warnings
 
@@ -192,12 +192,12 @@ def test_a_nonlinear_drift_with_correlated_noise():
     arguments = ("x - x^3 + 0.3*y, -y - 0.5*x", "0.8, 0.2; 0.3, 0.6", "gaussian(mean=0.5 0, var=0.3)", 0.4,
                  [[0.3, 0.1], [-0.8, 0.4], [1.0, -0.6]])
     grid = heatball.solve(*arguments, method="grid")
-    assert np.all(grid.log_density_se < 3e-4)
+    assert np.all(grid.log_density_error < 3e-4)
     for method in ("particles", "walk"):
         s = heatball.solve(*arguments, method=method)
-        assert np.all(np.abs(s.log_density - grid.log_density) <= 5 * np.hypot(s.log_density_se, grid.log_density_se))
-        assert np.all(np.abs(s.score - grid.score) <= 5 * np.hypot(s.score_se, grid.score_se))
-        assert np.all(s.log_density_se < 0.1)
+        assert np.all(np.abs(s.log_density - grid.log_density) <= 5 * np.hypot(s.log_density_error, grid.log_density_error))
+        assert np.all(np.abs(s.score - grid.score) <= 5 * np.hypot(s.score_error, grid.score_error))
+        assert np.all(s.log_density_error < 0.1)
 
 
 def test_trajectories_of_the_user_go_through_the_frame():
@@ -214,7 +214,7 @@ def test_trajectories_of_the_user_go_through_the_frame():
 
     s = heatball.solve("0.08*x", "0.4*x", initial, t, x, method="particles", paths=paths)
     truth = norm.logpdf(np.log(x), 0, np.sqrt(0.04 + 0.16 * t)) - np.log(x)
-    assert np.all(np.abs(s.log_density - truth) <= 5 * s.log_density_se) and np.all(s.log_density_se < 0.1)
+    assert np.all(np.abs(s.log_density - truth) <= 5 * s.log_density_error) and np.all(s.log_density_error < 0.1)
 
 
 @pytest.mark.parametrize("t", [1e-4, 0.1, 1.0])
@@ -223,9 +223,9 @@ def test_geometric_brownian_motion_from_a_point(t, method):
     x = 2 * np.exp(0.4 * np.sqrt(t) * np.array([-2, -0.5, 0, 1, 2.5]))
     s = heatball.solve("0.1*x", "0.4*x", "point(2)", t, x, method=method)
     truth = norm.logpdf(np.log(x / 2), (0.1 - 0.08) * t, 0.4 * np.sqrt(t)) - np.log(x)
-    assert np.all(np.abs(s.log_density - truth) <= s.log_density_se + 1e-12) and np.all(s.log_density_se < 1e-6)
+    assert np.all(np.abs(s.log_density - truth) <= s.log_density_error + 1e-12) and np.all(s.log_density_error < 1e-6)
     slope = -(np.log(x / 2) - 0.02 * t) / (0.16 * t * x) - 1 / x
-    assert np.all(np.abs(s.score[:, 0] - slope) <= s.score_se[:, 0] + 1e-12 * np.abs(slope))
+    assert np.all(np.abs(s.score[:, 0] - slope) <= s.score_error[:, 0] + 1e-12 * np.abs(slope))
 
 
 @pytest.mark.parametrize("d", [2, 50])
@@ -240,9 +240,9 @@ def test_geometric_brownian_motion_in_many_dimensions(d, one_for_all):
                        t, np.exp(y), dim=d, method="walk")
     law = multivariate_normal(mean, cov)
     assert "nothing is drawn" in s.note
-    assert np.all(np.abs(s.log_density - (law.logpdf(y) - y.sum(axis=1))) <= s.log_density_se + 1e-11)
+    assert np.all(np.abs(s.log_density - (law.logpdf(y) - y.sum(axis=1))) <= s.log_density_error + 1e-11)
     slope = (-np.linalg.solve(cov, (y - mean).T).T - 1) / np.exp(y)
-    assert np.all(np.abs(s.score - slope) <= s.score_se + 1e-10 * np.abs(slope))
+    assert np.all(np.abs(s.score - slope) <= s.score_error + 1e-10 * np.abs(slope))
 
 
 def test_several_times_in_a_frame_that_moves():
@@ -252,9 +252,9 @@ def test_several_times_in_a_frame_that_moves():
         for k, t in enumerate(times):
             law = gaussian_law(A, np.zeros(2), lambda s: np.array([[1 + s, 0.3], [0.2 * s, 1]]), np.array([1, 0]), 0.2 * np.eye(2), t)
             error = np.abs(s.log_density[k] - multivariate_normal(*law).logpdf(x))
-            assert np.all(error <= s.log_density_se[k] + 1e-12) and np.all(s.log_density_se[k] < 1e-4)
+            assert np.all(error <= s.log_density_error[k] + 1e-12) and np.all(s.log_density_error[k] < 1e-4)
             error = np.abs(s.score[k] + np.linalg.solve(law[1], (x - law[0]).T).T)
-            assert np.all(error <= s.score_se[k] + 1e-12)
+            assert np.all(error <= s.score_error[k] + 1e-12)
 
 
 def test_noise_as_a_function():
@@ -264,10 +264,10 @@ def test_noise_as_a_function():
     x = law[0] + np.array([[0, 0], [1, -0.5]]) @ np.linalg.cholesky(law[1]).T
     s = heatball.solve("-x + 0.3*y, -2*y", lambda x: np.broadcast_to(G, (len(x), 2, 2)), "gaussian(mean=1 0, var=0.2)", 0.4, x)
     error = np.abs(s.log_density - multivariate_normal(*law).logpdf(x))
-    assert s.method == "grid" and np.all(error <= s.log_density_se) and np.all(s.log_density_se < 1e-3)
+    assert s.method == "grid" and np.all(error <= s.log_density_error) and np.all(s.log_density_error < 1e-3)
     s = heatball.solve("0", lambda x, t: np.full((len(x), 1, 2), 1 + t), "gaussian(mean=0, var=1)", 0.5, [0.0, 1.5])
     truth = norm.logpdf([0, 1.5], 0, np.sqrt(1 + 2 * (1.5 ** 3 - 1) / 3))
-    assert np.all(np.abs(s.log_density - truth) <= s.log_density_se) and np.all(s.log_density_se < 1e-5)
+    assert np.all(np.abs(s.log_density - truth) <= s.log_density_error) and np.all(s.log_density_error < 1e-5)
     with pytest.raises(heatball.ArgumentError, match="take grid or auto"):
         heatball.solve("-x, -y", lambda x: np.broadcast_to(G, (len(x), 2, 2)), "gaussian(mean=0, var=1)", 0.4, x, method="walk")
     with pytest.raises(heatball.ArgumentError, match=r"shape \(1, 2\) at one point; it must be \(1, 2, m\)"):

@@ -101,7 +101,7 @@ def z_of(name, samples, seed):
     v, score = truth(name)
     s = heatball.solve(**arguments(name), samples=samples, seed=seed)
     found = np.column_stack([s.log_density - v, s.score - score])
-    claimed = np.column_stack([s.log_density_se, s.score_se])
+    claimed = np.column_stack([s.log_density_error, s.score_error])
     return np.where(np.isfinite(claimed), found / claimed, np.nan)
 
 
@@ -139,9 +139,9 @@ def test_a_drift_that_jumps():
                          0.35, at, centre=0.3)
     s = heatball.solve(drift="-sign(x-0.3)", noise="1", initial="gaussian(mean=0,var=0.3)", time=0.7,
                        at=np.array(at)[:, None], method="particles", samples=8192, seed=3)
-    assert np.all(np.abs(s.log_density - v) < 5 * s.log_density_se)
-    assert np.all(np.abs(s.score[:, 0] - score) < 5 * s.score_se[:, 0])
-    assert np.all(np.isfinite(s.log_density_se[2:]))
+    assert np.all(np.abs(s.log_density - v) < 5 * s.log_density_error)
+    assert np.all(np.abs(s.score[:, 0] - score) < 5 * s.score_error[:, 0])
+    assert np.all(np.isfinite(s.log_density_error[2:]))
 
 
 def test_a_very_local_drift():
@@ -150,9 +150,9 @@ def test_a_very_local_drift():
     v, score = reference(lambda x: 2 * (-x + 150 * np.exp(-((x - 0.6) ** 2) / 0.0005)), 0.0, 0.3, 0.25, at)
     s = heatball.solve(drift="-x + 150*exp(-(x-0.6)^2/0.0005)", noise="1", time=0.5, samples=8192, seed=3,
                        initial="gaussian(mean=0,var=0.3)", at=np.array(at)[:, None], method="particles")
-    assert np.all(np.abs(s.log_density - v) < 5 * s.log_density_se + 1e-3)
-    assert np.all(np.abs(s.score[:, 0] - score) < 5 * s.score_se[:, 0])
-    assert np.isinf(s.log_density_se[0]) and 0 in s.warnings
+    assert np.all(np.abs(s.log_density - v) < 5 * s.log_density_error + 1e-3)
+    assert np.all(np.abs(s.score[:, 0] - score) < 5 * s.score_error[:, 0])
+    assert np.isinf(s.log_density_error[0]) and 0 in s.warnings
 
 
 @pytest.mark.parametrize("time", [1e-12, 1e-6, 1e-4])
@@ -163,13 +163,13 @@ def test_after_a_very_short_time(time):
     s = heatball.solve(drift="-x", method="particles", **start)
     var = 0.3 * np.exp(-2 * time) - np.expm1(-2 * time) / 2
     assert np.all(np.abs(s.log_density + at[:, 0]**2 / (2 * var) + np.log(2 * np.pi * var) / 2)
-                  < 5 * s.log_density_se + 1e-12)
-    assert np.all(np.abs(s.score + at / var) < 5 * s.score_se + 1e-12)
+                  < 5 * s.log_density_error + 1e-12)
+    assert np.all(np.abs(s.score + at / var) < 5 * s.score_error + 1e-12)
     s = heatball.solve(drift="x-x^3", method="particles", **start)
     grid = heatball.solve(drift="x-x^3", method="grid", **start)
-    assert np.all(np.abs(s.log_density - grid.log_density) < 5 * (s.log_density_se + grid.log_density_se))
-    assert np.all(np.abs(s.score - grid.score) < 5 * (s.score_se + grid.score_se))
-    assert np.all(s.log_density_se < 1e-3) and np.all(s.score_se < 0.01 * np.abs(grid.score))
+    assert np.all(np.abs(s.log_density - grid.log_density) < 5 * (s.log_density_error + grid.log_density_error))
+    assert np.all(np.abs(s.score - grid.score) < 5 * (s.score_error + grid.score_error))
+    assert np.all(s.log_density_error < 1e-3) and np.all(s.score_error < 0.01 * np.abs(grid.score))
 
 
 def test_a_very_short_time_in_three_dimensions():
@@ -186,6 +186,6 @@ def test_a_very_short_time_in_three_dimensions():
     cov = grow @ np.diag(var) @ grow.T + scipy.integrate.trapezoid(parts, steps, axis=0)
     law = scipy.stats.multivariate_normal(grow @ [0.1, 0, -0.1], cov)
     score = -np.linalg.solve(cov, (at - law.mean).T).T
-    assert np.all(np.abs(s.log_density - law.logpdf(at)) < 5 * s.log_density_se + 1e-9)
-    assert np.all(np.abs(s.score - score) < 5 * s.score_se + 1e-7)
-    assert np.all(s.log_density_se < 1e-3)
+    assert np.all(np.abs(s.log_density - law.logpdf(at)) < 5 * s.log_density_error + 1e-9)
+    assert np.all(np.abs(s.score - score) < 5 * s.score_error + 1e-7)
+    assert np.all(s.log_density_error < 1e-3)

@@ -22,10 +22,10 @@ def check_ou(solution, t, factor=2.0, floor=1e-9, **constants):
     v, score = ou(solution.x[:, 0], t, **constants)
     u = np.exp(v)
     for name, exact in (("log_density", v), ("density", u), ("entropy_density", u * v)):
-        found, error = getattr(solution, name), getattr(solution, name + "_se")
+        found, error = getattr(solution, name), getattr(solution, name + "_error")
         assert found.shape == error.shape == v.shape
         assert np.all(np.abs(found - exact) <= factor * error + floor), name
-    assert np.all(np.abs(solution.score[:, 0] - score) <= factor * solution.score_se[:, 0] + floor)
+    assert np.all(np.abs(solution.score[:, 0] - score) <= factor * solution.score_error[:, 0] + floor)
 
 
 def test_closed_form_in_one_dimension():
@@ -33,7 +33,7 @@ def test_closed_form_in_one_dimension():
     check_ou(s, 0.8)
     assert s.method == "grid" and s.tau == pytest.approx(0.484, rel=1e-12) and s.time == 0.8
     assert s.x.tolist() == AT.tolist() and s.score.shape == (3, 1)
-    assert np.all(s.log_density_se < 1e-4)
+    assert np.all(s.log_density_error < 1e-4)
 
 
 def test_points_of_one_axis():
@@ -48,8 +48,8 @@ def test_two_dimensions_with_rotation():
     c, q = math.cos(2 * t) * math.exp(-t), math.sin(2 * t) * math.exp(-t)
     away = at - np.array([c * 0.5 + q * -0.2, -q * 0.5 + c * -0.2])
     v = -0.5 * (away**2).sum(1) - math.log(2 * math.pi)
-    assert np.all(np.abs(s.log_density - v) <= 2 * s.log_density_se + 1e-9)
-    assert np.all(np.abs(s.score + away) <= 2 * s.score_se + 1e-9)
+    assert np.all(np.abs(s.log_density - v) <= 2 * s.log_density_error + 1e-9)
+    assert np.all(np.abs(s.score + away) <= 2 * s.score_error + 1e-9)
     assert np.allclose(s.score, -away, rtol=1e-4, atol=1e-4)
 
 
@@ -119,12 +119,12 @@ def test_time_zero():
     s = heatball.solve("-x", 1, "gaussian(mean=0.7, var=0.35)", 0, AT)
     v, score = ou(AT[:, 0], 0.0)
     assert s.method == "initial" and np.allclose(s.log_density, v, rtol=1e-13)
-    assert np.allclose(s.score[:, 0], score, rtol=1e-12) and np.all(s.score_se == 0)
+    assert np.allclose(s.score[:, 0], score, rtol=1e-12) and np.all(s.score_error == 0)
 
 
 def test_repr():
     text = repr(heatball.solve(at=np.linspace(-1, 1, 9), **OU))
-    assert text.startswith("Solution of 9 points in dimension 1 at time 0.8 (tau 0.484), grid\n")
+    assert text.startswith("Solution of 9 points in dimension 1 at time 0.8 (tau 0.484), grid, errors: error estimate\n")
     assert "log_density" in text and text.endswith("... and 3 more")
     assert "1 point in" in repr(heatball.solve(at=[0.5], **OU))
 
@@ -189,21 +189,21 @@ def test_sampling(method):
     assert s.samples.min() >= 32768 if method == "particles" else s.samples.tolist() == [1, 1, 1]
     other = heatball.solve(at=AT, method=method, threads=1, **OU)
     assert other.density.tobytes() == s.density.tobytes()
-    assert other.score_se.tobytes() == s.score_se.tobytes()
+    assert other.score_error.tobytes() == s.score_error.tobytes()
 
 
 def test_wanted_errors_and_time():
     bistable = {**OU, "drift": "x - x^3"}
     s = heatball.solve(at=AT, method="walk", stderr=0.01, stderr_score=0.1, **bistable)
-    assert np.all(s.density_se <= 0.01 * s.density)
-    assert np.all(s.score_se <= 0.1 * np.maximum(np.abs(s.score), 1 / math.sqrt(2 * s.tau)))
+    assert np.all(s.density_error <= 0.01 * s.density)
+    assert np.all(s.score_error <= 0.1 * np.maximum(np.abs(s.score), 1 / math.sqrt(2 * s.tau)))
     s = heatball.solve(at=AT, method="walk", stderr=1e-5, max_time=0.3, **bistable)
     assert "not reached at 3 of 3 points" in s.note
 
 
 def test_warnings():
     s = heatball.solve(at=[0.3, 70.0], method="particles", **OU)
-    assert list(s.warnings) == [1] and np.isinf(s.density_se[1]) and np.isfinite(s.density_se[0])
+    assert list(s.warnings) == [1] and np.isinf(s.density_error[1]) and np.isfinite(s.density_error[0])
     assert f"point 1: {s.warnings[1]}" in repr(s)
 
 
@@ -241,7 +241,7 @@ def test_a_function_in_four_dimensions(drift):
     s = heatball.solve(drift, **options)
     text = heatball.solve("-x[i] + 0.1*sin(x[i])", dim=4, seed=2, **options)
     for name in ("log_density", "score"):
-        spread = np.hypot(getattr(s, name + "_se"), getattr(text, name + "_se"))
+        spread = np.hypot(getattr(s, name + "_error"), getattr(text, name + "_error"))
         assert np.all(np.abs(getattr(s, name) - getattr(text, name)) <= 5 * spread), name
         assert np.all(spread < 0.2)
     assert s.method == "walk" and s.warnings == {}

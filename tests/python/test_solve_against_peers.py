@@ -70,8 +70,8 @@ def walk(problem, at, samples, directory, seed=7):
     s = heatball.solve(at=at, method="walk", samples=samples, seed=seed, **problem.problem(directory))
     v, score = problem.exact(at)
     floor = 1e-8
-    z = np.abs(s.log_density - v) / (s.log_density_se + floor)
-    return s, z, np.abs(s.score - score) / (s.score_se + floor * (1 + np.abs(score)))
+    z = np.abs(s.log_density - v) / (s.log_density_error + floor)
+    return s, z, np.abs(s.score - score) / (s.score_error + floor * (1 + np.abs(score)))
 
 
 WALK_CASES = [*(problems.ou(d) for d in (1, 3, 6, 10)), problems.rotating(2), problems.rotating(4),
@@ -84,7 +84,7 @@ WALK_CASES = [*(problems.ou(d) for d in (1, 3, 6, 10)), problems.rotating(2), pr
 def test_walks_are_unbiased(problem, tmp_path):
     s, z, z_score = walk(problem, problem.place([0.4, 1.0]), 20_000, tmp_path)
     assert np.all(z < 5) and np.all(z_score < 5)
-    assert np.all(s.density_se < 0.25 * s.density)
+    assert np.all(s.density_error < 0.25 * s.density)
 
 
 @pytest.mark.long
@@ -93,17 +93,17 @@ def test_a_million_walks(problem, tmp_path):
     s, z, z_score = walk(problem, problem.place([0.7]), 1_000_000, tmp_path)
     assert np.all(z < 4) and np.all(z_score < 4)
     if problem.dim <= 6:
-        assert np.all(s.density_se < 0.02 * s.density)
+        assert np.all(s.density_error < 0.02 * s.density)
 
 
 def test_bistable_walks(tmp_path):
     s, z, z_score = walk(problems.bistable(), problems.BISTABLE_AT, 20_000, tmp_path)
     assert np.all(z < 5) and np.all(z_score < 5)
-    assert np.all(s.density_se < 0.05 * s.density)
+    assert np.all(s.density_error < 0.05 * s.density)
 
 
 @pytest.mark.long
 def test_bistable_walks_to_a_percent(tmp_path):
     s, z, z_score = walk(problems.bistable(), problems.BISTABLE_AT, 1_000_000, tmp_path)
     assert np.all(z < 4) and np.all(z_score < 4)
-    assert np.all(s.density_se < 0.01 * s.density)
+    assert np.all(s.density_error < 0.01 * s.density)

@@ -23,7 +23,7 @@ class Correlated:
 
     def exact(self, at):
         s = heatball.solve(at=at, method="grid", **self.problem(None))
-        assert np.all(s.log_density_se < 1e-4) and np.all(s.score_se < 1e-3)
+        assert np.all(s.log_density_error < 1e-4) and np.all(s.score_error < 1e-3)
         return s.log_density, s.score
 
 
@@ -56,8 +56,8 @@ def z_scores(name, method, repetitions, directory, samples, points=None):
     for seed in range(repetitions):
         s = heatball.solve(at=at, method=method, samples=samples, seed=1000 + seed, **arguments)
         found.append(np.column_stack([s.density, s.log_density, s.entropy_density, s.score]))
-        claimed.append(np.column_stack([s.density_se, s.log_density_se, s.entropy_density_se,
-                                        s.score_se]))
+        claimed.append(np.column_stack([s.density_error, s.log_density_error, s.entropy_density_error,
+                                        s.score_error]))
     found, claimed = np.array(found), np.array(claimed)
     relative = np.median(claimed[:, :, 0] / u, axis=0).max()
     refused = ~np.isfinite(claimed)

@@ -26,9 +26,9 @@ def forced(x, t, m0=0.4, v0=0.5):
 
 def check(s, v, score, most):
     """Within CLAIM errors, and the errors are small."""
-    assert np.all(np.abs(s.log_density - v) <= CLAIM * s.log_density_se)
-    assert np.all(np.abs(s.score - score) <= CLAIM * s.score_se)
-    assert np.all(s.log_density_se <= most * (1 + np.abs(v)))
+    assert np.all(np.abs(s.log_density - v) <= CLAIM * s.log_density_error)
+    assert np.all(np.abs(s.score - score) <= CLAIM * s.score_error)
+    assert np.all(s.log_density_error <= most * (1 + np.abs(v)))
     assert list(s.warnings) == [] and s.samples.max() == 1
 
 
@@ -76,7 +76,7 @@ def test_a_matrix_that_turns_with_time(t):
     v, score = gaussian(x, mean, cov)
     assert np.allclose(s.log_density, v, rtol=0, atol=2e-11)
     assert np.allclose(s.score, score, rtol=0, atol=2e-11)
-    assert np.all(s.log_density_se < 1e-11) and np.all(s.score_se < 1e-11)
+    assert np.all(s.log_density_error < 1e-11) and np.all(s.score_error < 1e-11)
 
 
 def test_rates_that_differ_by_300():
@@ -90,7 +90,7 @@ def test_rates_that_differ_by_300():
     s = heatball.solve(["-50.15*x + 49.85*y", "49.85*x - 50.15*y"], "1",
                        "gaussian(mean=0.4 -0.2, var=0.5)", t, x, method="walk")
     v, score = gaussian(x, mean, cov)
-    assert np.all(np.abs(s.log_density - v) <= 5 * s.log_density_se + 1e-11 * np.abs(v))
+    assert np.all(np.abs(s.log_density - v) <= 5 * s.log_density_error + 1e-11 * np.abs(v))
     assert np.allclose(s.score, score, rtol=1e-10, atol=1e-10)
 
 
@@ -129,8 +129,8 @@ def test_particles_after_a_very_short_time(time):
         for i, at in enumerate(x):
             gap = mpmath.mpf(at) - mean
             v = -gap**2 / (2 * var) - mpmath.log(2 * mpmath.pi * var) / 2
-            assert abs(s.log_density[i] - v) <= CLAIM * s.log_density_se[i] < 1e-6
-            assert abs(s.score[i, 0] + gap / var) <= CLAIM * s.score_se[i, 0] < 1e-8 / time
+            assert abs(s.log_density[i] - v) <= CLAIM * s.log_density_error[i] < 1e-6
+            assert abs(s.score[i, 0] + gap / var) <= CLAIM * s.score_error[i, 0] < 1e-8 / time
 
 
 def test_particles_where_rates_differ():
@@ -140,8 +140,8 @@ def test_particles_where_rates_differ():
     v, score = gaussian(x, np.zeros(2), solve_continuous_lyapunov(A, -np.eye(2)))
     for time in (90, 121, 200):
         s = heatball.solve("-x+30*y, -1.1*y", 1, "gaussian(mean=0, var=1)", time, x, method="particles", seed=3)
-        assert abs(s.log_density - v) <= CLAIM * s.log_density_se < 1e-6
-        assert np.all(np.abs(s.score - score) <= CLAIM * s.score_se) and not s.warnings
+        assert abs(s.log_density - v) <= CLAIM * s.log_density_error < 1e-6
+        assert np.all(np.abs(s.score - score) <= CLAIM * s.score_error) and not s.warnings
 
 
 @pytest.mark.parametrize(("drift", "noise", "time"), [

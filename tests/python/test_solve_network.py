@@ -23,9 +23,9 @@ def test_a_gaussian_whatever_the_network_is_worth():
     m, v = mean * np.exp(-time), 1 + (var - 1) * np.exp(-2 * time)
     exact = -0.5 * ((at - m) ** 2).sum(1) / v - 2 * np.log(2 * np.pi * v)
     assert s.method == "network" and (s.samples == 128).all()
-    assert (s.log_density_se < 0.15).all()
-    assert (np.abs(s.log_density - exact) < 5 * s.log_density_se).all()
-    assert (np.abs(s.score + (at - m) / v) < 5 * s.score_se).all()
+    assert (s.log_density_error < 0.15).all()
+    assert (np.abs(s.log_density - exact) < 5 * s.log_density_error).all()
+    assert (np.abs(s.score + (at - m) / v) < 5 * s.score_error).all()
 
 
 def test_wells_against_an_independent_solver():
@@ -33,15 +33,15 @@ def test_wells_against_an_independent_solver():
     truth, _ = fokker_planck_line.solve(lambda x, t: x - x ** 3, 0.2, 0.3, 0.4, places, cells=200)
     which = np.array([[0, 1, 2, 3], [2, 2, 1, 0]])
     s = heatball.solve(at=places[which], training=200, **WELLS)
-    assert (s.log_density_se < 0.2).all() and np.isfinite(s.score_se).any()
-    assert (np.abs(s.log_density - np.log(truth[which, 0]).sum(1)) < 5 * s.log_density_se).all()
-    assert (np.abs(s.score - truth[which, 1]) < 5 * s.score_se).all()
+    assert (s.log_density_error < 0.2).all() and np.isfinite(s.score_error).any()
+    assert (np.abs(s.log_density - np.log(truth[which, 0]).sum(1)) < 5 * s.log_density_error).all()
+    assert (np.abs(s.score - truth[which, 1]) < 5 * s.score_error).all()
 
 
 def test_the_same_bits_on_any_number_of_threads_and_from_any_call():
     at = np.array([[0.1, 0.2, -0.3, 0.4], [1.0, 0.0, 0.0, -1.0]])
     one, two = (heatball.solve(at=x, training=10, samples=64, threads=n, **WELLS) for n, x in ((1, at), (2, at[:1])))
-    assert one.log_density[0] == two.log_density[0] and one.score_se[0].tobytes() == two.score_se[0].tobytes()
+    assert one.log_density[0] == two.log_density[0] and one.score_error[0].tobytes() == two.score_error[0].tobytes()
 
 
 @pytest.mark.parametrize("change, words", [

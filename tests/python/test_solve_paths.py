@@ -35,8 +35,8 @@ def test_paths_of_the_problem_serve():
     grid = heatball.solve(at=AT, method="grid", **PROBLEM)
     for seed in range(4):
         s = solve(*euler(well, np.sqrt(2), 6000, seed))
-        assert np.all(np.abs(s.density - grid.density) < 5 * s.density_se)
-        assert np.all(np.abs(s.score - grid.score) < 5 * s.score_se)
+        assert np.all(np.abs(s.density - grid.density) < 5 * s.density_error)
+        assert np.all(np.abs(s.score - grid.score) < 5 * s.score_error)
         assert re.search(r"trajectories of the user: 6000, of which 640 chose the lag and up to 5248 count",
                          s.note), s.note
 
@@ -44,10 +44,10 @@ def test_paths_of_the_problem_serve():
 def test_few_paths_have_wide_errors():
     grid = heatball.solve(at=AT, method="grid", **PROBLEM)
     few, many = (solve(*euler(well, np.sqrt(2), n, 5)) for n in (200, 6000))
-    assert np.all(np.abs(few.density - grid.density) < 5 * few.density_se)
-    assert np.all(few.density_se > 2 * many.density_se)
+    assert np.all(np.abs(few.density - grid.density) < 5 * few.density_error)
+    assert np.all(few.density_error > 2 * many.density_error)
     s = solve(*euler(well, np.sqrt(2), 6000, 5), stderr=1e-3)
-    assert np.all(np.isfinite(s.density_se)) and "not reached at 2 of 2 points" in s.note
+    assert np.all(np.isfinite(s.density_error)) and "not reached at 2 of 2 points" in s.note
     assert re.fullmatch(r"asked 0.001 of the density, reached 0.0\d+: there are no more trajectories", s.warnings[0])
     with pytest.raises(heatball.ArgumentError, match="at least 128"):
         solve(*euler(well, np.sqrt(2), 100, 5))
@@ -81,7 +81,7 @@ def test_a_small_mismatch_is_claimed():
     s = solve(*euler(well, np.sqrt(2), 20000, 3, times=40, substeps=1))
     grid = heatball.solve(at=AT, method="grid", **PROBLEM)
     assert "is in its error" in s.note
-    assert np.all(np.abs(s.density - grid.density) < 5 * s.density_se)
+    assert np.all(np.abs(s.density - grid.density) < 5 * s.density_error)
 
 
 def test_paths_that_depend_on_time():

@@ -23,13 +23,13 @@ def check(solution, v, score):
         return
     for i in range(len(v)):
         if i in solution.warnings:
-            assert np.isinf(solution.density_se[i]) and np.isinf(solution.log_density_se[i])
-            assert np.all(np.isinf(solution.score_se[i]))
+            assert np.isinf(solution.density_error[i]) and np.isinf(solution.log_density_error[i])
+            assert np.all(np.isinf(solution.score_error[i]))
         else:
-            near = 5 * solution.log_density_se[i] + 1e-6
+            near = 5 * solution.log_density_error[i] + 1e-6
             assert abs(solution.log_density[i] - v[i]) <= near, (i, solution.log_density, v)
             assert np.all(np.abs(solution.score[i] - score[i])
-                          <= 5 * solution.score_se[i] + 1e-6 * (1 + np.abs(score[i])))
+                          <= 5 * solution.score_error[i] + 1e-6 * (1 + np.abs(score[i])))
 
 
 def killed_heat(x, tau, drift, slope, potential, start_var):
@@ -70,7 +70,7 @@ def test_a_drift_that_is_not_defined_everywhere(method):
     s = answer([0.2, 0.9], method, drift="-log(x)", noise="sqrt(2)",
                initial="gaussian(mean=0.5, var=0.3)", time=0.5)
     if s is not None:
-        assert len(s.warnings) == 2 and np.all(np.isinf(s.density_se))
+        assert len(s.warnings) == 2 and np.all(np.isinf(s.density_error))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -124,8 +124,8 @@ def test_given_walls_and_mesh():
     claims = []
     for points in (32, 128):
         s = heatball.solve("-x, -y", 1, "gaussian(mean=0, var=0.5)", 1, [[0.3, 0.2]], method="grid", points=points, box=[(-5, 5), (-6, 4)])
-        assert abs(s.log_density[0] - truth) <= s.log_density_se[0]
-        claims.append(s.log_density_se[0])
+        assert abs(s.log_density[0] - truth) <= s.log_density_error[0]
+        claims.append(s.log_density_error[0])
     assert claims[1] < claims[0] / 10
 
 
@@ -135,9 +135,9 @@ def test_what_given_walls_turn_back_is_claimed(half):
     x = np.array([0, 0.5, 1, 1.4])
     var = 0.5 - 0.4 * np.exp(-2)
     s = heatball.solve("-x", 1, "gaussian(mean=0, var=0.1)", 1, x, method="grid", box=(-half, half))
-    assert np.all(np.abs(s.log_density + x**2 / (2 * var) + 0.5 * np.log(2 * np.pi * var)) <= s.log_density_se)
-    assert np.all(np.abs(s.score[:, 0] + x / var) <= s.score_se[:, 0])
-    assert half < 4 or s.log_density_se[0] < 1e-6  # far walls cost nothing
+    assert np.all(np.abs(s.log_density + x**2 / (2 * var) + 0.5 * np.log(2 * np.pi * var)) <= s.log_density_error)
+    assert np.all(np.abs(s.score[:, 0] + x / var) <= s.score_error[:, 0])
+    assert half < 4 or s.log_density_error[0] < 1e-6  # far walls cost nothing
 
 
 def test_what_given_walls_cut_off_is_claimed():
@@ -146,7 +146,7 @@ def test_what_given_walls_cut_off_is_claimed():
              "time": 0.197, "at": [-1.5, -0.5, 0.5], "method": "grid"}
     near, far = (heatball.solve(**steep, box=box) for box in ((-3, 3), (-4.4, 4.2)))
     miss = np.abs(near.log_density - far.log_density)
-    assert miss[0] > 1e-3 and np.all(miss <= near.log_density_se) and np.all(far.log_density_se[1:] < 1e-3)
+    assert miss[0] > 1e-3 and np.all(miss <= near.log_density_error) and np.all(far.log_density_error[1:] < 1e-3)
 
 
 @pytest.mark.parametrize("drift, dim", [("x-x^3", 1), ("x-x^3-y, y-y^3+x", 2)])
@@ -154,12 +154,12 @@ def test_flagged_rows_do_not_contradict_themselves(drift, dim):
     """Found: densities of -1e-6 and -0, log-densities of 461675 beside a density of 1e-8: NaN, all of the row."""
     s = heatball.solve(drift, 1, "gaussian(mean=0, var=0.5)", 1, np.linspace(-7, 7, 29)[:, None] * np.ones(dim),
                        method="particles", samples=2000)
-    flagged = np.isinf(s.density_se)
+    flagged = np.isinf(s.density_error)
     unknown = np.isnan(s.density)
     assert unknown.any() and flagged[unknown].all() and (flagged & ~unknown).any()
     for values in (s.log_density, s.entropy_density, s.score[:, 0]):
         assert np.isnan(values[unknown]).all()
-    for errors in (s.log_density_se, s.entropy_density_se, s.score_se[:, 0]):
+    for errors in (s.log_density_error, s.entropy_density_error, s.score_error[:, 0]):
         assert np.isinf(errors[unknown]).all()
     assert all(i in s.warnings for i in np.nonzero(unknown)[0])
     assert not np.signbit(s.density[~unknown]).any()

@@ -16,9 +16,9 @@ INF = float("inf")
 def within(s, v, score, factor=1.0):
     """ln u and score within the claims, which are finite."""
     assert not s.warnings
-    assert np.all(np.abs(s.log_density - v) <= factor * s.log_density_se), (s.log_density - v, s.log_density_se)
-    assert np.all(np.abs(s.score - score) <= factor * s.score_se + 1e-12), (s.score - score, s.score_se)
-    assert np.all(np.abs(s.density - np.exp(v)) <= factor * s.density_se * (1 + 1e-6) + 1e-15)
+    assert np.all(np.abs(s.log_density - v) <= factor * s.log_density_error), (s.log_density - v, s.log_density_error)
+    assert np.all(np.abs(s.score - score) <= factor * s.score_error + 1e-12), (s.score - score, s.score_error)
+    assert np.all(np.abs(s.density - np.exp(v)) <= factor * s.density_error * (1 + 1e-6) + 1e-15)
 
 
 # ---- closed forms ----
@@ -41,7 +41,7 @@ def test_one_dimension_is_a_quadrature(drift, force, potential, kinks):
     assert s.method == "stationary" and s.time == INF and s.tau == INF
     assert np.allclose(s.log_density, v, rtol=1e-9, atol=1e-9)
     within(s, v, 2 * force(x)[:, None] / g**2, 200)  # quad is right to 1e-10, the claims are below
-    assert np.all(s.log_density_se < 1e-8)
+    assert np.all(s.log_density_error < 1e-8)
 
 
 def test_gradients_in_the_plane_and_products_in_any_dimension():
@@ -50,7 +50,7 @@ def test_gradients_in_the_plane_and_products_in_any_dimension():
     total = dblquad(lambda y, x: math.exp(-2 * potential(x, y)), -7, 7, -7, 7, epsabs=1e-11)[0]
     s = heatball.solve("-x-x*y^2, -y-x^2*y", 1, None, INF, x)
     v = -2 * potential(x[:, 0], x[:, 1]) - math.log(total)
-    assert np.allclose(s.log_density, v, atol=1e-9) and np.all(s.log_density_se < 1e-9)
+    assert np.allclose(s.log_density, v, atol=1e-9) and np.all(s.log_density_error < 1e-9)
     line = quad(lambda y: math.exp(y * y - y**4 / 2), -9, 9, epsabs=1e-13)[0]
     x = np.array([[0.1 * k - 0.7 for k in range(12)]])
     s = heatball.solve("x[i] - x[i]^3", 1, None, INF, x, dim=12)
@@ -75,7 +75,7 @@ def test_linear_drifts_have_the_gaussian_of_the_lyapunov_equation(dim):
         score = -np.linalg.solve(C, (x - mean).T).T
         assert np.allclose(s.log_density, v, rtol=1e-10, atol=1e-10)
         assert np.allclose(s.score, score, rtol=1e-9, atol=1e-9)
-        assert np.all(s.log_density_se < 1e-7)
+        assert np.all(s.log_density_error < 1e-7)
 
 
 # ---- the grid ----
@@ -113,11 +113,11 @@ def test_a_rotating_drift_in_the_plane_has_the_density_of_its_potential():
     s = heatball.solve(turned(x, 2), "sqrt(2)", None, "inf", x)
     assert s.method == "grid" and "relaxation time about 0.8" in s.note
     within(s, -potential(x[:, 0], x[:, 1]) - math.log(total), -grad)
-    assert np.all(s.log_density_se < 5e-3)
+    assert np.all(s.log_density_error < 5e-3)
     far = np.array([[2, 2], [3, 2], [5, 3], [8, 8], [40, 0]])
     s = heatball.solve(turned(x, 2), "sqrt(2)", None, "inf", far)
     v = -potential(far[:, 0], far[:, 1]) - math.log(total)
-    assert np.all(np.abs(s.log_density - v) <= s.log_density_se) and 4 in s.warnings
+    assert np.all(np.abs(s.log_density - v) <= s.log_density_error) and 4 in s.warnings
 
 
 @pytest.mark.parametrize("g", [0.2, 0.1, 0.05])
@@ -129,8 +129,8 @@ def test_narrow_cycles_are_claimed_honestly(g):
     total = quad(lambda r: 2 * math.pi * r * weight(r), 0, 3, epsabs=1e-13, points=(1,))[0]
     s = heatball.solve("x-y-x*(x^2+y^2), x+y-y*(x^2+y^2)", g, None, INF, x)
     v = -2 * (squares - 1)**2 / 4 / g**2 - math.log(total)
-    assert np.all(np.abs(s.log_density - v) <= s.log_density_se)
-    assert np.all(np.abs(s.score - 2 * x * (1 - squares[:, None]) / g**2) <= s.score_se)
+    assert np.all(np.abs(s.log_density - v) <= s.log_density_error)
+    assert np.all(np.abs(s.score - 2 * x * (1 - squares[:, None]) / g**2) <= s.score_error)
 
 
 def test_a_noisy_limit_cycle_and_linear_and_bistable_drifts_on_the_grid():
@@ -146,7 +146,7 @@ def test_a_noisy_limit_cycle_and_linear_and_bistable_drifts_on_the_grid():
     within(s, -squares / 2 - math.log(2 * math.pi), -x)
     closed = heatball.solve("x-x^3+0.1", 0.5, None, INF, [-1.0, 0.0, 1.0])
     grid = heatball.solve("x-x^3+0.1", 0.5, None, INF, [-1.0, 0.0, 1.0], method="grid")
-    assert np.all(np.abs(grid.log_density - closed.log_density) <= grid.log_density_se + closed.log_density_se)
+    assert np.all(np.abs(grid.log_density - closed.log_density) <= grid.log_density_error + closed.log_density_error)
 
 
 def test_deep_wells_that_paths_never_leave_are_weighed_by_the_null_vector():
@@ -158,7 +158,7 @@ def test_deep_wells_that_paths_never_leave_are_weighed_by_the_null_vector():
     total = quad(lambda y: math.exp(-2 * potential(y)), -3, 3, epsabs=1e-13, points=(-1, 1))[0] * math.sqrt(math.pi / 2)
     v = -2 * (potential(x[:, 0]) + x[:, 1]**2) - math.log(total)
     s = heatball.solve(drift, 1, None, INF, x)
-    assert np.all(np.abs(s.log_density - v) <= s.log_density_se) and np.all(s.log_density_se < 0.05)
+    assert np.all(np.abs(s.log_density - v) <= s.log_density_error) and np.all(s.log_density_error < 0.05)
     relaxation = float(s.note.split("about ")[1].split(";")[0])
     assert relaxation > 1e4
 
@@ -174,8 +174,8 @@ def test_a_turned_gaussian_and_a_limit_cycle_in_space():
     var = g * g / 2
     v = (-2 * (squares**2 / 4 - squares / 2) / g**2 - math.log(total) - x[:, 2]**2 / (2 * var)
          - math.log(2 * math.pi * var) / 2)
-    assert s.method == "grid" and np.all(np.abs(s.log_density - v) <= s.log_density_se)
-    assert np.all(s.log_density_se < 0.1)
+    assert s.method == "grid" and np.all(np.abs(s.log_density - v) <= s.log_density_error)
+    assert np.all(s.log_density_error < 0.1)
 
 
 def test_averages_on_the_stationary_field():
@@ -183,7 +183,7 @@ def test_averages_on_the_stationary_field():
     at_rest = heatball.solve(drift, 0.9, None, INF, x)
     means = heatball.solve(drift, 0.9, "gaussian(mean=0 0, var=0.5)", INF, x, method="meanvalue", samples=2000)
     assert means.method == "meanvalue" and means.tau == INF and "initial density is not used" in means.note
-    assert np.all(np.abs(at_rest.log_density - means.log_density) <= 4 * means.log_density_se)
+    assert np.all(np.abs(at_rest.log_density - means.log_density) <= 4 * means.log_density_error)
 
 
 @pytest.mark.long
@@ -192,7 +192,7 @@ def test_a_long_finite_time_agrees():
     x, drift = np.array([[0.8, 0.1], [-0.5, 0.7]]), ("x-y-x*(x^2+y^2)+0.2", "x+y-y*(x^2+y^2)")
     at_rest = heatball.solve(drift, 0.9, None, INF, x)
     late = heatball.solve(drift, 0.9, "gaussian(mean=0 0, var=0.5)", 30, x, method="grid")
-    assert np.all(np.abs(at_rest.log_density - late.log_density) <= at_rest.log_density_se + late.log_density_se)
+    assert np.all(np.abs(at_rest.log_density - late.log_density) <= at_rest.log_density_error + late.log_density_error)
 
 
 # ---- particles ----
@@ -203,7 +203,7 @@ def test_particles_in_four_dimensions():
     v = -np.sum(x**2 / 2 + x**4 / 4, axis=1) - 4 * math.log(line)
     s = heatball.solve("-x[i]-x[i]^3", "sqrt(2)", None, INF, x, dim=4, method="particles", samples=8000)
     assert s.method == "particles" and not s.warnings
-    assert np.all(np.abs(s.log_density - v) <= 4 * s.log_density_se) and np.all(s.log_density_se < 0.1)
+    assert np.all(np.abs(s.log_density - v) <= 4 * s.log_density_error) and np.all(s.log_density_error < 0.1)
     assert np.allclose(s.score, -x - x**3, atol=1e-12)
 
 
@@ -232,12 +232,12 @@ def test_refusals_of_methods_and_settings():
     with pytest.raises(heatball.Error, match="trajectories end"):
         heatball.solve("-x, -y", 1, None, INF, x, paths=np.zeros((4, 2, 2)), path_times=[0, 1])
     s = heatball.solve(lambda x: -x, 1, None, INF, x, method="grid")
-    assert np.all(np.abs(s.log_density + 0.25 + math.log(math.pi)) <= s.log_density_se)
+    assert np.all(np.abs(s.log_density + 0.25 + math.log(math.pi)) <= s.log_density_error)
 
 
 def test_what_may_hide_between_samples_is_flagged():
     s = heatball.solve("x-x^3+exp(1e5*(sin(1e4*x)-1.0001)+16)", 1, None, INF, [0.3])  # more pulses than are searched
-    assert s.warnings and np.isinf(s.log_density_se[0])
+    assert s.warnings and np.isinf(s.log_density_error[0])
 
 
 def test_a_problem_file_with_time_inf_needs_no_start(tmp_path):

@@ -19,11 +19,11 @@ def exact(x, t):
 
 def agree(s, x, t, factor):
     v, score = exact(x[:, 0], t[:, None])
-    sure = np.isfinite(s.log_density_se)
+    sure = np.isfinite(s.log_density_error)
     assert sure.mean() > 0.8
-    assert np.all((np.abs(s.log_density - v) <= factor * s.log_density_se + 1e-12)[sure])
-    sure = np.isfinite(s.score_se[..., 0])
-    assert np.all((np.abs(s.score[..., 0] - score) <= factor * s.score_se[..., 0] + 1e-12)[sure])
+    assert np.all((np.abs(s.log_density - v) <= factor * s.log_density_error + 1e-12)[sure])
+    sure = np.isfinite(s.score_error[..., 0])
+    assert np.all((np.abs(s.score[..., 0] - score) <= factor * s.score_error[..., 0] + 1e-12)[sure])
 
 
 @pytest.mark.parametrize("method, factor", [("grid", 1), ("walk", 1), ("particles", 4.5), ("meanvalue", 4.5)])
@@ -44,7 +44,7 @@ def test_noise_that_depends_on_time():
     s = heatball.solve("0*x", "1 + t", "gaussian(mean=0, var=1)", t, X)
     var = 1 + ((1 + t[:, None])**3 - 1) / 3
     right = -0.5 * X[:, 0]**2 / var - 0.5 * np.log(2 * np.pi * var)
-    assert np.all(np.abs(s.log_density - right) <= s.log_density_se) and s.log_density_se.max() < 1e-5
+    assert np.all(np.abs(s.log_density - right) <= s.log_density_error) and s.log_density_error.max() < 1e-5
 
 
 def test_a_pulse_before_an_early_time():
@@ -52,7 +52,7 @@ def test_a_pulse_before_an_early_time():
     push = "100/sqrt(pi)*exp(-(100*(t - 0.05))^2)"
     s = heatball.solve(push, 1, "gaussian(mean=0, var=1)", [0.1, 5], [0.3, 1.2])
     right = -0.5 * (s.x[:, 0] - 1)**2 / 1.1 - 0.5 * np.log(2 * np.pi * 1.1)
-    assert np.all(np.abs(s.log_density[0] - right) <= 2 * s.log_density_se[0])
+    assert np.all(np.abs(s.log_density[0] - right) <= 2 * s.log_density_error[0])
     assert np.abs(s.log_density[0] - right).max() < 1e-3
 
 
@@ -67,7 +67,7 @@ def test_walks_of_a_time_are_those_of_the_time_alone():
     problem = {"drift": "x - x^3", "noise": 1, "initial": "gaussian(mean=0, var=0.3)", "at": [-1, 0.5],
                "method": "walk", "samples": 4000}
     both, alone = heatball.solve(time=[0.2, 0.5], **problem), heatball.solve(time=0.5, **problem)
-    assert np.array_equal(both.density[1], alone.density) and np.array_equal(both.score_se[1], alone.score_se)
+    assert np.array_equal(both.density[1], alone.density) and np.array_equal(both.score_error[1], alone.score_error)
 
 
 def test_problem_file(tmp_path):

@@ -22,10 +22,10 @@ def gaussian_law(A, D, mean, C, t):
 
 def check(solution, v, score=None, bulk=None):
     """All errors are within what is claimed; those of v below bulk, where it is given."""
-    assert np.all(np.isfinite(solution.log_density_se))
-    assert np.all(np.abs(solution.log_density - v) <= solution.log_density_se)
+    assert np.all(np.isfinite(solution.log_density_error))
+    assert np.all(np.abs(solution.log_density - v) <= solution.log_density_error)
     if score is not None:
-        assert np.all(np.abs(solution.score - score) <= solution.score_se)
+        assert np.all(np.abs(solution.score - score) <= solution.score_error)
     if bulk:
         assert np.all(np.abs(solution.log_density - v) < bulk)
 
@@ -130,7 +130,7 @@ def test_auto_takes_the_grid():
 def test_nothing_is_claimed_far_out():
     solution = heatball.solve(drift="-x1, -x2", noise=TURNED, initial="gaussian(mean=0, var=0.3)", time=0.3,
                               at=[[0, 0], [6, 0]], method="grid")
-    assert np.isfinite(solution.log_density_se[0]) and np.isinf(solution.log_density_se[1])
+    assert np.isfinite(solution.log_density_error[0]) and np.isinf(solution.log_density_error[1])
     assert 1 in solution.warnings
 
 
@@ -138,7 +138,7 @@ def test_noise_that_jumps_is_doubted():
     """div D has a part there that no derivative shows."""
     solution = heatball.solve(drift="-x1, -x2", noise="1 + 0.3*sign(x1 - 0.3), 0.3*sin(x2); 0, 1",
                               initial="gaussian(mean=0.2 0, var=0.3)", time=0.3, at=[[0, 0]], method="grid")
-    assert np.isinf(solution.log_density_se[0]) and 0 in solution.warnings
+    assert np.isinf(solution.log_density_error[0]) and 0 in solution.warnings
 
 
 def test_drift_that_jumps_is_refused():

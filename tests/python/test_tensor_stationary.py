@@ -17,7 +17,7 @@ INF = float("inf")
 
 def ratios(s, v, score):
     """Errors of ln u and of the score in parts of what is claimed; an infinite claim holds."""
-    return np.abs(s.log_density - v) / s.log_density_se, np.abs(s.score - score) / s.score_se
+    return np.abs(s.log_density - v) / s.log_density_error, np.abs(s.score - score) / s.score_error
 
 
 # ---- a line ----
@@ -39,8 +39,8 @@ def test_a_line_is_a_quadrature(drift, noise, log_density, slope):
     v = log_density(x) - top - math.log(total)
     s = heatball.solve(drift, noise, None, INF, x)
     assert s.method == "stationary" and "flux vanishes" in s.note and not s.warnings
-    assert np.allclose(s.log_density, v, atol=2e-10) and np.all(s.log_density_se < 1e-8)
-    assert np.allclose(s.score[:, 0], slope(x), atol=1e-11) and np.all(s.score_se < 1e-10)
+    assert np.allclose(s.log_density, v, atol=2e-10) and np.all(s.log_density_error < 1e-8)
+    assert np.allclose(s.score[:, 0], slope(x), atol=1e-11) and np.all(s.score_error < 1e-10)
     assert np.allclose(s.entropy_density, np.exp(v) * v, atol=1e-9)
 
 
@@ -68,7 +68,7 @@ def test_the_grid_on_a_line():
     for noise in ("2 + sin(x) + x^2/100", "0.7 + 0.5*tanh(3*x)*x"):
         truth = heatball.solve("1 - x", noise, None, INF, x)
         s = heatball.solve("1 - x", noise, None, INF, x, method="grid")
-        assert s.method == "grid" and np.all(s.log_density_se < 1e-4)
+        assert s.method == "grid" and np.all(s.log_density_error < 1e-4)
         assert max(map(np.max, ratios(s, truth.log_density, truth.score))) <= 1
 
 
@@ -80,7 +80,7 @@ def check(dim, seeds, **settings):
         drift, noise, x, v, score = tensor_problems.draw(seed, dim)
         s = heatball.solve(drift, noise, None, INF, x, **settings)
         assert s.method in ("grid", "stationary")
-        assert np.median(s.log_density_se[:len(x) // 2]) < 0.05, (seed, s.log_density_se)
+        assert np.median(s.log_density_error[:len(x) // 2]) < 0.05, (seed, s.log_density_error)
         parts.append(np.concatenate([r.ravel() for r in ratios(s, v, score)]))
     parts = np.concatenate(parts)
     assert np.mean(parts <= 1) >= 0.95 and np.max(parts) < 3, (np.mean(parts <= 1), np.max(parts))
@@ -108,7 +108,7 @@ def test_space():
     C = solve_continuous_lyapunov(A, -M @ M.T)
     x = np.array([[0.0, 0, 0], [0.5, -0.4, 0.6], [-0.9, 0.2, 0.3], [1.1, 0.7, -0.8]])
     s = heatball.solve(drift, turned, None, INF, x)
-    assert s.method == "grid" and np.all(s.log_density_se < 0.05)
+    assert s.method == "grid" and np.all(s.log_density_error < 0.05)
     assert max(map(np.max, ratios(s, multivariate_normal(np.zeros(3), C).logpdf(x), -x @ np.linalg.inv(C)))) <= 1
 
 
@@ -120,7 +120,7 @@ def test_a_function_is_taken_like_its_text():
     x = np.array([0.3, -1.2])
     by_text = heatball.solve("1 - x", "2 + sin(x) + x^2/100", None, INF, x)
     by_function = heatball.solve("1 - x", lambda x: (2 + np.sin(x) + x**2 / 100)[:, :, None], None, INF, x)
-    assert by_function.method == "grid" and np.all(by_function.log_density_se < 1e-6)
+    assert by_function.method == "grid" and np.all(by_function.log_density_error < 1e-6)
     assert max(map(np.max, ratios(by_function, by_text.log_density, by_text.score))) <= 1
 
 
@@ -133,7 +133,7 @@ def test_a_function_in_the_plane():
         return out
     x = np.array([[0.0, 0.0], [1.0, -0.5]])
     by_text = heatball.solve(**PLANE, initial=None, time=INF, at=x)
-    assert np.all(by_text.log_density_se < 1e-3)
+    assert np.all(by_text.log_density_error < 1e-3)
     assert np.allclose(by_text.log_density, heatball.solve("-x, -y", noise, None, INF, x).log_density, atol=1e-7)
 
 
@@ -142,8 +142,8 @@ def test_a_long_finite_time_agrees():
     x = np.array([[0.0, 0.0], [1.0, -0.5], [0.4, 1.2]])
     s = heatball.solve(**PLANE, initial=None, time=INF, at=x)
     late = heatball.solve(**PLANE, initial="gaussian(mean=0, var=0.5)", time=14, at=x)
-    assert np.all(np.abs(s.log_density - late.log_density) <= s.log_density_se + late.log_density_se)
-    assert np.all(np.abs(s.score - late.score) <= s.score_se + late.score_se)
+    assert np.all(np.abs(s.log_density - late.log_density) <= s.log_density_error + late.log_density_error)
+    assert np.all(np.abs(s.score - late.score) <= s.score_error + late.score_error)
 
 
 @pytest.mark.long
@@ -203,7 +203,7 @@ def test_meshes_that_agree_by_chance_at_a_point():
     mass = (np.outer(w, w) * np.exp(-0.1 * x**2 * y**2)).sum()
     truth = -(at**2).sum(1) / 2 - 0.1 * (at[:, 0] * at[:, 1])**2 - np.log(mass)
     s = heatball.solve(drift, f"{a}, 0; 0.2, 0.7", None, INF, at, method="grid")
-    assert np.all(np.abs(s.log_density - truth) < 5 * s.log_density_se) and np.all(s.log_density_se < 1e-6)
+    assert np.all(np.abs(s.log_density - truth) < 5 * s.log_density_error) and np.all(s.log_density_error < 1e-6)
 
 
 def tanh_noise(R):
@@ -219,7 +219,7 @@ def check_tanh(R, most):
     at = np.array([[0.0, 0.0], [0.5, -0.3], [-0.8, 1.1]])
     s = heatball.solve(*tanh_noise(R), None, INF, at, method="grid")
     truth = multivariate_normal(np.zeros(2), np.diag([1, 2]))
-    assert np.all(s.log_density_se < most)
+    assert np.all(s.log_density_error < most)
     assert max(map(np.max, ratios(s, truth.logpdf(at), -at / [1, 2]))) <= 1
     return s.note
 

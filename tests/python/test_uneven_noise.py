@@ -19,8 +19,8 @@ def test_uneven_noise_is_exact(scale, start):
     initial = "gaussian(mean=0.3 0.4, var=0.4)" if start else "point(0.3 0.4)"
     s = heatball.solve("0.86*x - 0.02*y, -0.31*x - 2.41*y", G, initial, t, x)
     error = np.abs(s.log_density - multivariate_normal(mean, C).logpdf(x))
-    assert np.all(error <= s.log_density_se + 1e-9), (error, s.log_density_se, s.note)
-    assert np.all(s.log_density_se < 1e-8)
+    assert np.all(error <= s.log_density_error + 1e-9), (error, s.log_density_error, s.note)
+    assert np.all(s.log_density_error < 1e-8)
 
 
 @pytest.mark.parametrize("drift", ["0.1*x", "-x"])

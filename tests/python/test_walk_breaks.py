@@ -16,15 +16,15 @@ def test_walks_against_the_grid(drift):
     truth = heatball.solve(drift, "1", START, 0.7, AT, method="grid")
     for seed in (1, 2):
         s = heatball.solve(drift, "1", START, 0.7, AT, method="walk", samples=30000, seed=seed)
-        told = np.isfinite(s.density_se)
-        assert np.all(np.abs(s.density - truth.density)[told] <= 5 * s.density_se[told] + 3 * truth.density_se[told])
-        told = np.isfinite(s.score_se)
-        assert np.all(np.abs(s.score - truth.score)[told] <= 5 * s.score_se[told] + 3 * truth.score_se[told])
-        assert set(np.flatnonzero(~np.isfinite(s.density_se))) <= set(s.warnings)
+        told = np.isfinite(s.density_error)
+        assert np.all(np.abs(s.density - truth.density)[told] <= 5 * s.density_error[told] + 3 * truth.density_error[told])
+        told = np.isfinite(s.score_error)
+        assert np.all(np.abs(s.score - truth.score)[told] <= 5 * s.score_error[told] + 3 * truth.score_error[told])
+        assert set(np.flatnonzero(~np.isfinite(s.density_error))) <= set(s.warnings)
         if drift.startswith("-sign"):
-            assert np.all(np.isinf(s.score_se))
+            assert np.all(np.isinf(s.score_error))
         if drift == "-x/(0.1+abs(x))":
-            assert np.isfinite(s.density_se[:4]).all()  # at 1 some watches see a tail with an index below 2
+            assert np.isfinite(s.density_error[:4]).all()  # at 1 some watches see a tail with an index below 2
 
 
 def test_a_steep_well_beside_the_way_is_not_missed():
@@ -36,7 +36,7 @@ def test_a_steep_well_beside_the_way_is_not_missed():
     for seed in (1, 2, 88):
         walk = heatball.solve(at=[0.18594304], method="walk", samples=8192, seed=seed, **problem)
         off = abs(walk.log_density[0] - exact.log_density[0])
-        assert off <= 5 * np.hypot(walk.log_density_se[0], exact.log_density_se[0])
+        assert off <= 5 * np.hypot(walk.log_density_error[0], exact.log_density_error[0])
 
 
 def test_far_in_a_tail_beside_a_steep_well_walks_doubt():
@@ -45,5 +45,5 @@ def test_far_in_a_tail_beside_a_steep_well_walks_doubt():
                    initial="point(-0.83)", time=0.588)
     walk = heatball.solve(at=[-1.2317], method="walk", samples=4096, **problem)
     exact = heatball.solve(at=[-1.2317], method="grid", box=(-3, 3), **problem)
-    assert exact.log_density[0] > walk.log_density[0] + 5 and exact.log_density_se[0] < 0.1
-    assert np.isinf(walk.log_density_se[0]) and "steep" in walk.warnings[0]
+    assert exact.log_density[0] > walk.log_density[0] + 5 and exact.log_density_error[0] < 0.1
+    assert np.isinf(walk.log_density_error[0]) and "steep" in walk.warnings[0]

@@ -35,9 +35,9 @@ def test_saturating_outward_drifts(drift, a, c, initial, start, t, at, least):
     truth = benes(a, c, start, t, at)
     for seed in (1, 2):
         s = heatball.solve(drift, 1, initial, t, at, method="walk", samples=8192, seed=seed)
-        told = np.isfinite(s.log_density_se)
+        told = np.isfinite(s.log_density_error)
         assert told.sum() >= least
-        assert np.all(np.abs(s.log_density - truth)[told] <= 5 * s.log_density_se[told] + 1e-11)
+        assert np.all(np.abs(s.log_density - truth)[told] <= 5 * s.log_density_error[told] + 1e-11)
 
 
 def narrow_truth(size, width, at):
@@ -63,8 +63,8 @@ def test_bumps_that_steps_jump_over(size, width):
     for drift, initial, points, log_u in cases:
         for seed in (1, 2):
             s = heatball.solve(drift, 1, initial, 0.5, points, method="walk", samples=8192, seed=seed)
-            told = np.isfinite(s.log_density_se)
-            assert np.all(np.abs(s.log_density - log_u)[told] <= 5 * s.log_density_se[told] + 1e-4)
+            told = np.isfinite(s.log_density_error)
+            assert np.all(np.abs(s.log_density - log_u)[told] <= 5 * s.log_density_error[told] + 1e-4)
             assert told.all() or size != 1
             assert set(np.flatnonzero(~told)) <= set(s.warnings)
 
@@ -77,7 +77,7 @@ def test_ways_that_start_too_steeply():
     truth = np.log(density.at(np.array(at, float))[0][:, 0])
     for seed in (1, 2):
         s = heatball.solve("-sinh(3*x)", 1, "gaussian(mean=0, var=1)", 0.5, at, method="walk", samples=4096, seed=seed)
-        told = np.isfinite(s.log_density_se)
-        assert np.all(np.abs(s.log_density - truth)[told] <= 5 * s.log_density_se[told] + 1e-3)
+        told = np.isfinite(s.log_density_error)
+        assert np.all(np.abs(s.log_density - truth)[told] <= 5 * s.log_density_error[told] + 1e-3)
     s = heatball.solve("-sinh(3*x)", 1, "gaussian(mean=0.5, var=0.1)", 0.5, at, method="walk", samples=8192)
-    assert np.isfinite(s.log_density_se).all()
+    assert np.isfinite(s.log_density_error).all()

@@ -91,10 +91,10 @@ static void the_grid_is_right_within_its_errors(void **state)
         /* errors to first order: e_u = u e_v, e_w = |1 + v| u e_v */
         for (int i = 0; i < N_POINTS; i++) {
             const double v = hb_solution_values(s, HB_COLUMN_LOG_DENSITY)[i];
-            const double e = hb_solution_values(s, HB_COLUMN_LOG_DENSITY_SE)[i];
-            const double e_w = hb_solution_values(s, HB_COLUMN_ENTROPY_DENSITY_SE)[i];
+            const double e = hb_solution_values(s, HB_COLUMN_LOG_DENSITY_ERROR)[i];
+            const double e_w = hb_solution_values(s, HB_COLUMN_ENTROPY_DENSITY_ERROR)[i];
             assert_true(e > 0 && e < 1e-4);
-            assert_true(fabs(hb_solution_values(s, HB_COLUMN_DENSITY_SE)[i] - exp(v) * e) <
+            assert_true(fabs(hb_solution_values(s, HB_COLUMN_DENSITY_ERROR)[i] - exp(v) * e) <
                         1e-13 * e);
             assert_true(fabs(e_w - fabs(1 + v) * exp(v) * e) < 1e-13 * e);
         }
@@ -145,7 +145,7 @@ static void time_zero_is_the_initial_density(void **state)
     assert_ok(f->context, hb_solve(f->context, f->problem, &f->settings, N_POINTS, POINTS, &s));
     assert_exact(s, N_POINTS, POINTS, 0, 0);
     assert_string_equal(hb_solution_method(s), "initial");
-    assert_true(hb_solution_values(s, HB_COLUMN_SCORE_SE)[0] == 0);
+    assert_true(hb_solution_values(s, HB_COLUMN_SCORE_ERROR)[0] == 0);
     hb_solution_destroy(s);
 }
 
@@ -160,7 +160,7 @@ static void a_density_below_double_is_zero(void **state)
     assert_ok(f->context, hb_solve(f->context, f->problem, &f->settings, 1, &far, &s));
     assert_true(fabs(hb_solution_values(s, HB_COLUMN_LOG_DENSITY)[0] / v - 1) < 1e-3);
     assert_true(hb_solution_values(s, HB_COLUMN_DENSITY)[0] == 0);
-    assert_true(hb_solution_values(s, HB_COLUMN_DENSITY_SE)[0] == 0);
+    assert_true(hb_solution_values(s, HB_COLUMN_DENSITY_ERROR)[0] == 0);
     assert_true(hb_solution_values(s, HB_COLUMN_ENTROPY_DENSITY)[0] == 0);
     hb_solution_destroy(s);
 }
@@ -199,7 +199,7 @@ static void sampling_is_right_within_its_errors(void **state)
             assert_null(hb_solution_warning(s, i));
             assert_true(k == 0 ? hb_solution_samples(s, i) >= 32768
                                : hb_solution_samples(s, i) == 1); // nothing is drawn
-            assert_true(hb_solution_values(s, HB_COLUMN_LOG_DENSITY_SE)[i] < 0.05);
+            assert_true(hb_solution_values(s, HB_COLUMN_LOG_DENSITY_ERROR)[i] < 0.05);
         }
         assert_null(hb_solution_point_method(s, N_POINTS));
         assert_null(hb_solution_warning(s, N_POINTS));
@@ -218,7 +218,7 @@ static void errors_that_cannot_be_trusted_are_infinite(void **state)
     assert_ok(f->context, hb_solve(f->context, f->problem, &f->settings, 2, far, &s));
     assert_null(hb_solution_warning(s, 0));
     assert_non_null(hb_solution_warning(s, 1));
-    for (int c = HB_COLUMN_DENSITY_SE; c <= HB_COLUMN_ENTROPY_DENSITY_SE; c += 2) {
+    for (int c = HB_COLUMN_DENSITY_ERROR; c <= HB_COLUMN_ENTROPY_DENSITY_ERROR; c += 2) {
         assert_true(isfinite(hb_solution_values(s, (hb_column)c)[0]));
         assert_true(isinf(hb_solution_values(s, (hb_column)c)[1]));
     }

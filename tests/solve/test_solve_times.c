@@ -57,9 +57,9 @@ static void assert_claimed(double found, double value, double claimed)
 static void assert_exact(const hb_solution *s)
 {
     const double *v = hb_solution_values(s, HB_COLUMN_LOG_DENSITY);
-    const double *v_se = hb_solution_values(s, HB_COLUMN_LOG_DENSITY_SE);
+    const double *v_se = hb_solution_values(s, HB_COLUMN_LOG_DENSITY_ERROR);
     const double *score = hb_solution_values(s, HB_COLUMN_SCORE);
-    const double *score_se = hb_solution_values(s, HB_COLUMN_SCORE_SE);
+    const double *score_se = hb_solution_values(s, HB_COLUMN_SCORE_ERROR);
     assert_int_equal(hb_solution_size(s), N_POINTS);
     assert_int_equal(hb_solution_n_times(s), N_TIMES);
     for (size_t row = 0; row < (size_t)N_TIMES * N_POINTS; row++) {
@@ -91,7 +91,7 @@ static void every_method_answers_all_times(void **state)
             assert_non_null(strstr(hb_solution_note(s), "integrated once for 4 times"));
             assert_null(strstr(hb_solution_note(s), "more grid"));
             for (size_t row = 0; row < (size_t)N_TIMES * N_POINTS; row++)
-                assert_true(hb_solution_values(s, HB_COLUMN_LOG_DENSITY_SE)[row] < 1e-6);
+                assert_true(hb_solution_values(s, HB_COLUMN_LOG_DENSITY_ERROR)[row] < 1e-6);
         }
         for (size_t i = 0; i < N_TIMES; i++) {
             assert_true(hb_solution_time(s, i) == TIMES[i]);
@@ -181,7 +181,7 @@ static void early_times_get_a_grid_of_their_own(void **state)
     for (size_t row = 0; row < 4; row++) {
         const double var = 0.01 + 2 * times[row / 2], x = points[row % 2];
         const double right = -x * x / (2 * var) - 0.5 * log(2 * M_PI * var);
-        const double se = hb_solution_values(s, HB_COLUMN_LOG_DENSITY_SE)[row];
+        const double se = hb_solution_values(s, HB_COLUMN_LOG_DENSITY_ERROR)[row];
         assert_claimed(hb_solution_values(s, HB_COLUMN_LOG_DENSITY)[row], right, se);
         if (row != 1) assert_true(se < 1e-4); /* that one is at 18 deviations */
     }
