@@ -90,7 +90,7 @@ def test_notebooks_are_valid_nbformat_4(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_pages_are_short_and_end_with_a_figure(name):
     text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
-    assert 700 <= len(text.split()) <= 1250 and f"../figures/tutorial_{name}.png" in text
+    assert 700 <= len(text.split()) <= 1200 and f"../figures/tutorial_{name}.png" in text
     picture = FIGURES / f"tutorial_{name}.png"
     assert 10_000 < picture.stat().st_size < 250_000
     assert re.search(r"At the end you have", text.split("\n\n")[1])
