@@ -7,8 +7,8 @@
     tools/notebooks.py --run NAME --cells 3  run its first three cells only
 
 A ```python block of a page is a code cell, the text between blocks a Markdown cell. A ```text block right after a ```python
-block is what that block prints: the notebook has the real output instead. --run fails when the numbers of such a block
-differ from the real ones by more than --tolerance. The last picture of a page is tutorial_NAME.png; the notebook has
+block is what that block prints: the notebook has the real output instead, and the page gets it again whenever the notebook
+is written. --run fails when the numbers of such a block differ from the real ones by more than --tolerance. The last picture of a page is tutorial_NAME.png; the notebook has
 it as an output. Cells run in a temporary directory, in one process, in order, as Jupyter runs them: standard output, the
 value of a last expression, and open figures of Matplotlib are the outputs. Needs Matplotlib and what the pages import.
 """
@@ -211,6 +211,17 @@ def unlike(text, made, tolerance):
     return wrong
 
 
+def quoted_again(text, made):
+    """The page with the real outputs in its quotations."""
+    printed = iter([text_of(cell) for cell in made if cell["cell_type"] == "code"])
+
+    def renew(match):
+        output = next(printed)
+        return match[1] + (f"\n```text\n{output}\n```\n" if match[2] else "")
+
+    return re.sub(r"(^```python\n.*?^```\n)(\n```text\n.*?^```\n)?", renew, text, flags=re.M | re.S)
+
+
 # ---- the command ------------------------------------------------------------------------------
 
 def checked(root):
@@ -230,12 +241,13 @@ def checked(root):
     return wrong
 
 
-def write(root, name, made):
+def write(root, name, page, made):
     text = json.dumps(notebook(made), indent=1, ensure_ascii=False) + "\n"
     if len(text.encode()) > MOST_BYTES:
         sys.exit(f"notebooks.py: {name}.ipynb has {len(text.encode())} bytes; at most {MOST_BYTES} are allowed")
     (root / NOTEBOOKS).mkdir(parents=True, exist_ok=True)
     (root / NOTEBOOKS / f"{name}.ipynb").write_text(text, encoding="utf-8")
+    (root / PAGES / f"{name}.md").write_text(quoted_again(page, made), encoding="utf-8")
     picture = last_picture(made)
     if picture:
         (root / FIGURES / f"tutorial_{name}.png").write_bytes(picture)
@@ -264,8 +276,8 @@ def main():
                 if cell.get("execution_count"):
                     print(f"[{cell['execution_count']}] {text_of(cell)}", flush=True)
         else:
-            write(given.root, name, made)
-        wrong = unlike(text, made, given.tolerance)
+            write(given.root, name, text, made)
+        wrong = unlike(text, made, given.tolerance) if given.run else []
         print("".join(f"{name}: {sentence}\n" for sentence in wrong), end="", file=sys.stderr)
         bad |= bool(wrong)
     return bad
