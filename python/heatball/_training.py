@@ -92,8 +92,9 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *, head: str = "
         The fraction of rows that are shown without their label: 0.1.
     standardise : str or bool
         How the data are shifted and scaled before the process: "axis", each column to mean 0 and
-        variance 1; "common", all columns by one scale, so that the mean of the variances is 1; "no".
-        Default, and True: "axis" for rows and files, "common" for images; but "no" (also False) with
+        variance 1; "maps", the same behind a logarithm, arsinh or logit of each column with heavy tails or
+        bounds (`Model.maps`); "common", all columns by one scale, so that the mean of the variances is 1; "no".
+        Default, and True: "maps" for rows and files, "common" for images; but "no" (also False) with
         `drift`, which is in their units, and for mixtures and named sets, whose exact scores are then
         those of the same tau.
     pixels : pair of float

@@ -145,7 +145,7 @@ class ScoreDensity:
             raise ArgumentError(f"column {j} is constant ({X[0, j]:g}); it has no density: leave it out")
         found = _maps(self.maps, X)
         z = np.stack([one.forward(X[:, j])[0] for j, one in enumerate(found)], 1)
-        self.model_ = train(z, self.method, steps=self.steps, width=self.width, depth=self.depth, batch=self.batch,
+        self.model_ = train(z, self.method, standardise="axis", steps=self.steps, width=self.width, depth=self.depth, batch=self.batch,
                             seed=self.seed, threads=self.threads)
         self._maps, self.maps_, self.n_features_in_ = found, [one.name for one in found], X.shape[1]
         return self
