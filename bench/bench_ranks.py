@@ -9,7 +9,7 @@ processes, MPI's and the pilots' do not count; `sample` is timed by what it prin
 best round counts. Files go to /dev/shm, and must have the same bytes in all three ways.
 
 Bytes: what rank 0 of two was sent for one round, step or file, as libheatball-mpi.so counts it (HEATBALL_MPI_TRAFFIC), beside
-the plan of docs/howto/cluster.md. The table is printed and kept in build/bench_ranks.json.
+the plan in this file. The table is printed and kept in build/bench_ranks.json.
 """
 import argparse
 import json
@@ -51,7 +51,7 @@ def run(way, arguments, work):
     return seconds, (int(said[1]), int(said[2])) if said else (0, 0), done.stdout
 
 
-# ---- what is planned (docs/howto/cluster.md), as it comes to rank 0 of two ------------------------------
+# ---- what is planned, as it comes to rank 0 of two ------------------------------
 
 def tally(dim):
     return 8 * (142 + 6 * dim)

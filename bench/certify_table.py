@@ -4,7 +4,7 @@
     bench/certify_table.py level [REPETITIONS]   exact scores: share of lines with p > 0.05, of whole certificates
     bench/certify_table.py power [REPETITIONS]   damaged scores: share found, by which line and at which tau
 
-Prints the tables of docs/explanation/certificates.md. Processor time: about 1 s for a certificate.
+Prints the numbers of docs/explanation/certificates.md. Processor time: about 1 s for a certificate.
 """
 
 import collections

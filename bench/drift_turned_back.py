@@ -5,7 +5,7 @@
 For each: 10000 rows of a mixture of Gaussians, `heatball train --drift` (hb, width 128, 3000 steps, one thread; a model
 that is in DIRECTORY already is taken), 4000 samples by every solver and from few starts, their discrepancy from 4000 fresh
 rows, shares, and how many lie where the exact density is below e^-15; ln p of 2000 fresh rows beside the exact one. About a
-minute of one core for each. docs/explanation/generation.md has the table.
+minute of one core for each. docs/explanation/generation.md quotes it.
 """
 
 import pathlib

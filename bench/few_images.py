@@ -4,8 +4,8 @@
 
 Rows 20001 .. of MNIST's training images at 16 x 16 pixels (the first ones when there are not as many behind), energy head, width 256,
 batch 128, tau from 0.02, no labels, one thread. Every `--look` steps a line: the step, and E |sqrt(b) s + e|^2/256 at tau 0.05, 0.1, 0.3
-and 1 over images 52001 to 54000; at the end processor milliseconds of a step. Needs `heatball data fetch mnist`. docs/explanation/losses.md has
-results.
+and 1 over images 52001 to 54000; at the end processor milliseconds of a step. Needs `heatball data fetch mnist`. docs/dev/tuning-history.md
+has results.
 """
 import argparse
 import time

@@ -4,7 +4,7 @@
 
 Each setting is a method and keywords of heatball.train. All have the same averaged targets (512 rows); the ratios are to dsm with
 them, geometric means over families and seeds: over all draws / over the fifth of them with the lowest density, at tau 0.03, 0.1,
-0.3 and 0.8, then processor time of a training, then low density at tau 0.03 and 0.3 by family. docs/explanation/losses.md has results.
+0.3 and 0.8, then processor time of a training, then low density at tau 0.03 and 0.3 by family. docs/dev/tuning-history.md has results.
 """
 import argparse
 import time

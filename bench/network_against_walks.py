@@ -4,10 +4,11 @@
 
 A problem is NAME DIM : TIME; NAME is wells, soft or random, whose drift has coefficients by --seed, and turned_ may stand before it. The truth is a product of one-dimensional solutions of the grid, in the plain frame or in a turned one; points
 are drawn from the solution. A line for each method: processor seconds (of the whole call for the network's values, else for each point), the
-68 % quantile of the errors of ln u and of the score's components, the share of points that have a claimed error, the share of errors of ln u and of
-the score within twice the claim (of the network's values: within the claim), and the number of points from which on the network's values are ahead at equal
+68 % quantile of the errors of ln u and of the score's components, the fraction of points that have a finite error, the fraction of errors of ln u and of
+the score within twice the reported error (of the network's values: within it), and the number of points from which on the network's values are ahead at equal
 seconds, for ln u and the score: with N points walks have S/N seconds each, and sqrt(c N/S) times the error that they have after c seconds.
-"guided" are the points that --method network walks from, its seconds without the training, which the line "network" has. docs/explanation/guided-walks.md has results.
+"guided" are the points that --method network walks from, its seconds without the training, which the line "network" has. docs/explanation/guided-walks.md has
+results, docs/dev/tuning-history.md those of the losses.
 """
 import argparse
 import time

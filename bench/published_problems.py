@@ -2,8 +2,8 @@
 
     PYTHONPATH=python /usr/bin/python3 bench/published_problems.py [NAME ...]
 
-Prints the table of docs/explanation/published-problems.md, a row for each problem of examples/problems, and ends with 1 when an error that is claimed does
-not cover the truth: exact methods and grids must be within their claim, samples and Monte Carlo within four errors. One thread; seconds are of
+Prints a row for each problem of examples/problems; docs/explanation/published-problems.md has those that were published. Ends with 1 when a reported error does
+not cover the truth: exact methods and grids must be within it, samples and Monte Carlo within four errors. One thread; seconds are of
 the processor, of solve alone. About two minutes of the processor in all.
 """
 import pathlib

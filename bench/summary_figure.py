@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""All ratios to peers in one figure: how many times as fast as the best peer, on a logarithmic axis.
+"""All ratios to peers in one figure: how many times as fast as the best peer, on logarithmic axes.
 
     python3 bench/summary_figure.py OUT.png RESULTS.json ...     one set of points a machine
 
 `make bench` draws build/bench_summary.png from its own run; bench/results has those that docs/dev/benchmarks.md shows. A file of
 results has "machine" (its "text" is the caption's) and "summary": rows {group, what, ratio}; ratio is the time of the best peer
-over ours at the same work, for particles and walks the peer's error^2 x time over ours. The numbers go beside the figure as
-OUT.plot.csv. gnuplot draws.
+over ours at the same work (panel A), for particles and walks the peer's error^2 x time over ours (panel B). A panel has at most
+ROWS rows. The numbers go beside the figure as OUT.plot.csv. gnuplot draws, in the style of examples/python/style.gp.
 """
 import csv
 import json
@@ -15,11 +15,12 @@ import re
 import subprocess
 import sys
 
-COLOURS = ("#0057a8", "#d1600f", "#3c7d22", "#7a3c9a")
-SHAPES = (7, 5, 9, 13)
-ROW, MORE, HEAD, FOOT = 20, 8, 56, 120  # pixels; a row has MORE for every machine behind the first
-CAPTION = ("Peers: NumPy (samples, grid), C at -O2 (formulas), PyTorch with OpenBLAS (networks), kernels of Scott's width (particles),",
-           "the better of two Feynman-Kac programs in C (walks). One thread on both sides, digits two; the best of rounds in turns.")
+ROWS = 20  # of a panel, at most
+ROW, HEAD, FOOT, WIDTH = 52, 130, 250, 2000  # pixels
+STYLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "examples", "python", "style.gp")
+CAPTION = ("Peers: NumPy (samples, grid), C at −O2 (formulas), PyTorch with OpenBLAS (networks), kernels of Scott's width (particles), "
+           "the better of two",
+           "Feynman–Kac programs in C (walks). One thread on both sides, digits two; the best of rounds in turns.")
 
 
 def of_rates(row):
@@ -80,47 +81,50 @@ def quoted(text):
     return "'" + text.replace("'", "''") + "'"
 
 
-def is_left(series, k, what):
-    """Whether a number stands left of its mark: beside a larger ratio, and where it would cross the line at 1."""
-    ratio = series[k][1][what]
-    beside = any(ratio < rows.get(what, 0) for _, rows in series) and not 1 <= ratio < 2.5
-    return beside or 0.5 < ratio < 1
+def split(what):
+    """Row and kind of mark: density and score of a case share a row; None: a ratio of times."""
+    match = re.fullmatch(r"((?:particles|walk), .*), (density|score)(.*)", what)
+    return (match.group(1) + match.group(3), match.group(2)) if match else (what, None)
+
+
+def panel(series, whats, side):
+    """Lines of one panel: side 0 has times, side 1 error² × time."""
+    chosen = [what for what in whats if (split(what)[1] is not None) == bool(side)]
+    rows = list(dict.fromkeys(split(what)[0] for what in chosen))[:ROWS]
+    if not rows:
+        return []
+    left = 0.21 + 0.5 * side
+    lines = [f"set lmargin at screen {left}", f"set rmargin at screen {left + 0.265}", f"set yrange [{len(rows) - 0.5}:-0.5]",
+             "set title " + quoted("(B) Error² × time: the peer's over ours" if side else "(A) Time: the peer's over ours"),
+             "set ytics (" + ", ".join(f"{quoted(row.replace('%', '%%').replace('explicit steps in ', ''))} {i}" for i, row in enumerate(rows)) + ")",
+             "set key bottom right"]
+    plots = []
+    for k, (text, ratios) in enumerate(series):
+        for kind, shape in (("density", 7), ("score", 5)) if side else ((None, (7, 5, 9, 13)[k % 4]),):
+            points = [(ratios[what], rows.index(split(what)[0])) for what in chosen
+                      if what in ratios and split(what)[1] == kind and split(what)[0] in rows]
+            if points:
+                lines += [f"$data{k}{kind} << EOD"] + [f"{ratio:.6g},{row}" for ratio, row in points] + ["EOD"]
+                colour = 1 + (kind == "score" if len(series) == 1 or side else k)
+                label = kind or re.split(r", (?=\d+ cores)", text)[0].rsplit(", ", 1)[-1]
+                plots.append(f"$data{k}{kind} using 1:2 with points pt {shape} ps 1 lt {colour} title {quoted(label)}")
+    return lines + ["plot " + ", ".join(plots)]
 
 
 def script(series, whats, out):
-    n = len(whats)
-    foot = FOOT + 16 * len(series)
-    height = HEAD + foot + (ROW + MORE * (len(series) - 1)) * n
-    lines = [f"set terminal pngcairo size 900,{height} font 'DejaVu Sans,10' noenhanced", f"set output {quoted(out)}",
-             "set logscale x", f"set yrange [{n - 0.4}:-0.6]", "set lmargin at screen 0.38", "set rmargin at screen 0.94",
-             f"set tmargin at screen {1 - HEAD / height:.4f}", f"set bmargin at screen {foot / height:.4f}",
-             "set title 'How many times as fast as the best peer' font ',13'",
-             "set xlabel 'peer / ours: time, or error² × time for particles and walks (no unit; right of 1 ours is faster)'",
-             "set grid xtics lt 1 lw 1 lc rgb '#cccccc'", "set border 1", "unset key",
-             "set xtics nomirror out format '%g'", "set ytics out nomirror scale 0",
-             "set ytics (" + ", ".join(f"{quoted(what.replace('%', '%%'))} {i}" for i, what in enumerate(whats)) + ")",
-             "set arrow from 1, graph 0 to 1, graph 1 nohead lw 2 lc rgb '#444444'"]
-    values = [ratio for _, rows in series for ratio in rows.values()]
-    lines.append(f"set xrange [{min(values + [1]) / 1.6:.6g}:{max(values + [1]) * 2.2:.6g}]")
-    for k, (text, _) in enumerate(series):
-        y = 14 + 16 * (len(series) - 1 - k)
-        lines.append(f"set label {2 * k + 1} '' at screen 0.03, screen {y / height:.4f} point pt {SHAPES[k % 4]} ps 1.2 "
-                     f"lc rgb '{COLOURS[k % 4]}'")
-        lines.append(f"set label {2 * k + 2} {quoted(text)} at screen 0.045, screen {y / height:.4f} font ',9'")
-    for k, text in enumerate(CAPTION):
-        lines.append(f"set label {100 + k} {quoted(text)} at screen 0.02, screen {(FOOT - 76 + 16 * len(series) - 16 * k) / height:.4f} "
-                     "font ',9' tc rgb '#333333'")
-    shift = 0.3 / len(series)
-    plots = []
-    for k, (_, rows) in enumerate(series):
-        lines.append(f"$data{k} << EOD")
-        lines += [f"{rows[what]:.6g} {i + (k - (len(series) - 1) / 2) * 2 * shift:.3f} {is_left(series, k, what):d}"
-                  for i, what in enumerate(whats) if what in rows] + ["EOD"]
-        plots.append(f"$data{k} using 1:2 with points pt {SHAPES[k % 4]} ps 1.2 lc rgb '{COLOURS[k % 4]}'")
-        for side, place in enumerate(("left offset 0.9,0", "right offset -0.9,0")):
-            plots.append(f"$data{k} using ($3 == {side} ? $1 : 1/0):2:($1 < 9.95 ? sprintf('%.2g', $1) : sprintf('%.0f', $1)) "
-                         f"with labels {place} font ',8' tc rgb '{COLOURS[k % 4]}'")
-    return "\n".join(lines + ["plot " + ", ".join(plots)]) + "\n"
+    most = max(len(list(dict.fromkeys(split(what)[0] for what in whats if (split(what)[1] is not None) == bool(side)))) for side in (0, 1))
+    foot = FOOT + 34 * len(series)
+    height = HEAD + foot + ROW * min(most, ROWS)
+    with open(STYLE, encoding="utf-8") as file:
+        lines = [file.read()]
+    lines += [f"set terminal pngcairo noenhanced size {WIDTH},{height} font 'DejaVu Sans,16' fontscale 1.1 linewidth 1.5 pointscale 1.6",
+              f"set output {quoted(out)}", "set logscale x", "set format x '%g'", "set xlabel 'ratio (right of 1 heatball is faster)'",
+              "set ytics scale 0", "set border 1", "set arrow from 1, graph 0 to 1, graph 1 nohead lw 2 lc rgb '#404040'",
+              f"set tmargin at screen {1 - HEAD / height:.4f}", f"set bmargin at screen {foot / height:.4f}", "set multiplot"]
+    texts = CAPTION + tuple(f"Machine: {text}" for text, _ in series)
+    lines += [f"set label {1 + k} {quoted(text)} at screen 0.02, screen {(foot - 160 - 34 * k) / height:.4f} font ',13' tc rgb '#404040'"
+              for k, text in enumerate(texts)]
+    return "\n".join(lines + panel(series, whats, 0) + ["unset label", "set autoscale x"] + panel(series, whats, 1)) + "\n"
 
 
 def draw(paths, out):

@@ -72,9 +72,11 @@ static hb_status plane_mark_points(hb_figure *figure, const hb_window *w, const 
         x[n] = at[0];
         x[points->n + n++] = at[1];
     }
-    const hb_status status = n == 0 ? HB_OK
-                                    : hb_figure_series(figure, HB_STYLE_POINTS, 6, n, NULL, x,
-                                                       x + points->n, NULL, NULL);
+    const hb_status status = n == 0
+                                 ? HB_OK
+                                 : hb_figure_series(figure, HB_STYLE_POINTS, 6, n,
+                                                    n == 1 ? "requested point" : "requested points",
+                                                    x, x + points->n, NULL, NULL);
     free(x);
     return status;
 }

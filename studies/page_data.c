@@ -157,7 +157,7 @@ hb_status hb_study_results(const hb_numbers *numbers, json_t *root, int quick)
                         entry) if (data_is_of(numbers, key))
         HB_TRY(data_claim(numbers, key, entry, claims));
     json_object_foreach((json_t *)hb_study_texts("tables"), key,
-                        entry) if (data_is_of(numbers, key) && !json_object_get(entry, "by_code"))
+                        entry) if (data_is_of(numbers, key))
         HB_TRY(data_table(numbers, key, entry, root));
     return quick ? data_add_shortened(numbers, root) : HB_OK;
 }
@@ -173,6 +173,18 @@ hb_status hb_study_end(const hb_numbers *numbers, const hb_study_settings *setti
     if (status == HB_OK)
         return hb_study_write_json(numbers->context, settings->directory, name, root);
     json_decref(root);
+    return status;
+}
+
+hb_status hb_study_finish(const hb_numbers *numbers, const hb_study_settings *settings, FILE *table,
+                          json_t *root)
+{
+    hb_gallery gallery = {numbers->context, settings->directory, table, json_array(), 0};
+    hb_status status = hb_study_figures(numbers, &gallery);
+    if (status == HB_OK)
+        status = hb_study_end(numbers, settings, json_incref(root), gallery.captions);
+    json_decref(root);
+    json_decref(gallery.captions);
     return status;
 }
 

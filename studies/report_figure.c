@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGE = 1500000, LABEL = 160 };
+enum { LARGE = 400000, LABEL = 160 };
 #define SMALLEST_SHARE                                                                             \
     0.6 /* of a figure's own width, before its box scrolls: keeps type readable */
 
@@ -88,8 +88,9 @@ static unsigned png_width(const char *png, size_t size)
 
 static void write_png(FILE *page, const char *png, size_t size, const json_t *figure)
 {
+    const unsigned pixels = png_width(png, size); /* two to a unit, but in the widest */
     fputs("<img", page);
-    write_width(page, png_width(png, size) / 2.0); /* two pixels to a unit of the SVG */
+    write_width(page, pixels < 2000 ? pixels / 2.0 : 1200);
     fputs(" alt=\"", page);
     write_label(page, figure);
     fputs("\" src=\"data:image/png;base64,", page);
@@ -125,17 +126,19 @@ static hb_status read_picture(hb_context *context, const char *directory, const 
     return status;
 }
 
+/* *shown: the extension of the file that the page shows. */
 static hb_status write_picture(hb_context *context, FILE *page, const char *directory,
-                               const char *relative, const json_t *figure)
+                               const char *relative, const json_t *figure, const char **shown)
 {
     char *svg = NULL, *png = NULL;
     size_t svg_size = 0, png_size = 0;
     hb_status status = read_picture(context, directory, relative, "svg", &svg, &svg_size);
     if (status == HB_OK && (!svg || svg_size > LARGE))
         status = read_picture(context, directory, relative, "png", &png, &png_size);
+    *shown = png && (!svg || png_size / 3 * 4 < svg_size) ? "png" : "svg";
     if (status != HB_OK)
         ; /* refused */
-    else if (png && (!svg || png_size / 3 * 4 < svg_size))
+    else if ((*shown)[0] == 'p')
         write_png(page, png, png_size, figure);
     else if (svg)
         write_svg(page, svg, figure);
@@ -152,16 +155,18 @@ hb_status hb_page_figure(hb_context *context, FILE *page, const char *directory,
     const json_t *figure = item->entry;
     const char *name = hb_page_string(figure, "name");
     char relative[400];
+    const char *shown;
     snprintf(relative, sizeof relative, "%s/%s", hb_page_string(item->result, "study"), name);
     fprintf(page,
             "<figure id=\"%s\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
             "aria-label=\"Figure %d\">\n",
             name, item->number);
-    HB_TRY(write_picture(context, page, directory, relative, figure));
+    HB_TRY(write_picture(context, page, directory, relative, figure, &shown));
     fprintf(page, "</div><figcaption><b>Figure %d.</b> ", item->number);
     hb_page_prose(page, "", hb_page_string(figure, "caption"), "");
     HB_TRY(write_link(context, page, directory, relative, "plot.csv", "Numbers"));
-    HB_TRY(write_link(context, page, directory, relative, "svg", "Picture"));
+    HB_TRY(write_link(context, page, directory, relative, "gp", "Script"));
+    HB_TRY(write_link(context, page, directory, relative, shown, "Picture"));
     fputs("</figcaption></figure>\n", page);
     return HB_OK;
 }

@@ -59,8 +59,8 @@ static void write_header(FILE *page, const hb_study_settings *settings, const hb
           "Fokker–Planck Geometry for Score Estimation” says how the score of a diffusion follows "
           "from averages over heat balls. Below is each of its claims in our words, its number "
           "beside the one that this run computed, and a verdict that follows from the data by a "
-          "rule in the code. No number here was typed in but the paper’s, and those are "
-          "shaded.</p>\n<dl>",
+          "rule in the code. Statements that the paper does not make have a list of their own. "
+          "The paper’s numbers are shaded; all others were computed.</p>\n<dl>",
           page);
     fprintf(page, "<dt>Program</dt><dd>heatball %s", hb_version());
     write_versions(page, report);
@@ -103,7 +103,8 @@ static void write_contents(FILE *page, const hb_page *report, int quick)
 {
     int inner = 0, chapter = 0;
     fputs("<nav aria-label=\"Contents\"><h2 id=\"contents\">Contents</h2>\n<ol>\n", page);
-    fputs("<li><a href=\"#summary\">All claims</a></li>\n", page);
+    fprintf(page, "<li><a href=\"#summary\">All claims</a>%s</li>\n",
+            report->count[1][HB_PAGE_CLAIM] ? ", <a href=\"#claims-ours\">ours</a>" : "");
     for (int i = 0; hb_page_sections[i].number; i++) {
         if (!is_filled(report, i)) continue;
         if (is_chapter(i)) {
@@ -174,7 +175,7 @@ static void write_correction(FILE *page, const hb_page *report, int number)
             continue;
         fprintf(page, "%s<li><a", links++ ? "" : "<p>Measured in:</p><ul>");
         hb_page_claim_link(page, item);
-        fprintf(page, ">Claim %d</a>: ", item->number);
+        fprintf(page, ">%s %d</a>: ", hb_page_label(item), item->number);
         hb_page_prose(page, "", hb_page_string(item->entry, "ours"), "</li>\n");
     }
     fputs(links ? "</ul></li>\n" : "<p class=\"soft\">No claim of this run measures it.</p></li>\n",

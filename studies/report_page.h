@@ -36,16 +36,17 @@ typedef struct hb_page_item {
     const json_t *entry;  /* of the study's list; of a skipped study its result */
     const json_t *result; /* of its study */
     int section;          /* index of hb_page_sections */
-    int number;           /* on the page, from 1, by kind */
+    int ours;             /* a statement that the paper does not make */
+    int number;           /* on the page, from 1, by kind and ours */
     int placed;
 } hb_page_item;
 
 typedef struct hb_page {
     json_t *results; /* the studies' NAME.json; {study, title, skipped} where there is none */
     size_t n;
-    hb_page_item *items;        // (n), as the studies list them
-    const hb_page_item **order; // (n), as the page shows them
-    int count[HB_PAGE_KINDS];
+    hb_page_item *items;         // (n), as the studies list them
+    const hb_page_item **order;  // (n), as the page shows them
+    int count[2][HB_PAGE_KINDS]; /* [ours] */
 } hb_page;
 
 /* Fills items and order from results; both are released by hb_page_release, results too. */
@@ -77,10 +78,11 @@ json_t *hb_page_read_json(const char *path, json_error_t *error);
 
 /* ---- parts ---- */
 
-/* " href="#claim-STUDY-ID"": the link to a claim. */
+/* " href="#claim-STUDY-ID"": the link to a claim, and "Claim" or "Our statement". */
 void hb_page_claim_link(FILE *page, const hb_page_item *item);
+const char *hb_page_label(const hb_page_item *item);
 
-/* The table of all claims. */
+/* The tables of all claims: the paper's, and ours. */
 void hb_page_summary(FILE *page, const hb_page *report);
 void hb_page_claim(FILE *page, const hb_page *report, const hb_page_item *item);
 void hb_page_table(FILE *page, const hb_page_item *item);

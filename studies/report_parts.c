@@ -19,24 +19,26 @@ enum {
 
 /* ---- verdicts ---- */
 
-/* A claim's verdict as a class of the style sheet. */
-static const char *tone_of(const json_t *claim)
+/* Class of the style sheet, mark that tells it without colour, how it is counted. */
+static const struct {
+    const char *verdict, *tone, *mark, *counted;
+} VERDICTS[] = {{"holds", "holds", "✓", "hold"},
+                {"holds with a correction", "part", "◐", "hold with a correction"},
+                {"does not hold", "fails", "✗", "do not hold"}};
+
+/* The index of a claim's verdict; one that is not known counts as a correction. */
+static int verdict_of(const json_t *claim)
 {
     const char *verdict = hb_page_string(claim, "verdict");
-    if (strcmp(verdict, "holds") == 0) return "holds";
-    return strcmp(verdict, "does not hold") == 0 ? "fails" : "part";
-}
-
-/* And as a mark that tells it without colour. */
-static const char *mark_of(const json_t *claim)
-{
-    const char *tone = tone_of(claim);
-    return tone[0] == 'h' ? "✓" : tone[0] == 'f' ? "✗" : "◐";
+    return strcmp(verdict, VERDICTS[0].verdict) == 0   ? 0
+           : strcmp(verdict, VERDICTS[2].verdict) == 0 ? 2
+                                                       : 1;
 }
 
 static void write_verdict(FILE *page, const json_t *claim)
 {
-    fprintf(page, "<span class=\"mark\" aria-hidden=\"true\">%s</span>", mark_of(claim));
+    fprintf(page, "<span class=\"mark\" aria-hidden=\"true\">%s</span>",
+            VERDICTS[verdict_of(claim)].mark);
     hb_page_text(page, "", hb_page_string(claim, "verdict"), "");
 }
 
@@ -46,29 +48,17 @@ void hb_page_claim_link(FILE *page, const hb_page_item *item)
     hb_page_text(page, "", hb_page_string(item->entry, "id"), "\"");
 }
 
-/* ---- the summary ---- */
-
-static void write_counts(FILE *page, const hb_page *report)
+const char *hb_page_label(const hb_page_item *item)
 {
-    int holds = 0, part = 0, fails = 0;
-    for (size_t i = 0; i < report->n; i++) {
-        if (report->items[i].kind != HB_PAGE_CLAIM) continue;
-        const char *tone = tone_of(report->items[i].entry);
-        holds += tone[0] == 'h';
-        part += tone[0] == 'p';
-        fails += tone[0] == 'f';
-    }
-    fprintf(
-        page,
-        "<p>Of %d claims <span class=\"holds\"><span class=\"verdict\">✓ %d hold</span></span>, "
-        "<span class=\"part\"><span class=\"verdict\">◐ %d hold with a correction</span></span> "
-        "and <span class=\"fails\"><span class=\"verdict\">✗ %d do not hold</span></span>.</p>\n",
-        holds + part + fails, holds, part, fails);
+    return item->ours ? "Our statement" : "Claim";
 }
+
+/* ---- the summary ---- */
 
 static void write_summary_row(FILE *page, const hb_page_item *item)
 {
-    fprintf(page, "<tr class=\"%s\"><td>%d</td><td><a", tone_of(item->entry), item->number);
+    fprintf(page, "<tr class=\"%s\"><td>%d</td><td><a", VERDICTS[verdict_of(item->entry)].tone,
+            item->number);
     hb_page_claim_link(page, item);
     fputc('>', page);
     hb_page_first_sentence(page, hb_page_string(item->entry, "statement"), SHORT, 1);
@@ -78,17 +68,55 @@ static void write_summary_row(FILE *page, const hb_page_item *item)
     fputs("</td></tr>\n", page);
 }
 
+/* Heading, counts and rows of the paper's claims, or of ours. */
+static void write_list(FILE *page, const hb_page *report, int ours)
+{
+    const char *group = ours ? "ours" : "theirs";
+    int n[3] = {0};
+    for (size_t i = 0; i < report->n; i++)
+        if (report->items[i].kind == HB_PAGE_CLAIM && report->items[i].ours == ours)
+            n[verdict_of(report->items[i].entry)]++;
+    if (n[0] + n[1] + n[2] == 0) return;
+    fprintf(page, "<h3 id=\"claims-%s\" class=\"%s\">%s</h3>\n<p class=\"%s\">%sOf %d %s", group,
+            group, ours ? "Statements of ours" : "Claims of the paper", group,
+            ours ? "The paper does not make them. " : "", n[0] + n[1] + n[2],
+            ours ? "statements" : "claims");
+    for (int k = 0; k < 3; k++)
+        fprintf(page, "%s <span class=\"%s\"><span class=\"verdict\">%s %d %s</span></span>",
+                k == 2   ? " and"
+                : k == 1 ? ","
+                         : "",
+                VERDICTS[k].tone, VERDICTS[k].mark, n[k], VERDICTS[k].counted);
+    fprintf(page,
+            ".</p>\n<table class=\"summary %s\"><thead><tr><th scope=\"col\">No.</th><th "
+            "scope=\"col\">%s</th><th scope=\"col\" class=\"where\">Section</th><th "
+            "scope=\"col\">Verdict</th></tr></thead><tbody>\n",
+            group, ours ? "What we asked" : "What the paper says");
+    for (size_t i = 0; i < report->n; i++)
+        if (report->order[i]->kind == HB_PAGE_CLAIM && report->order[i]->ours == ours)
+            write_summary_row(page, report->order[i]);
+    fputs("</tbody></table>\n", page);
+}
+
+/* The buttons choose by style rules alone, so that the page needs no script. */
 void hb_page_summary(FILE *page, const hb_page *report)
 {
-    write_counts(page, report);
-    fputs(
-        "<table class=\"summary\"><thead><tr><th scope=\"col\">No.</th><th scope=\"col\">What the "
-        "paper says</th><th scope=\"col\" class=\"where\">Section</th><th scope=\"col\">Verdict"
-        "</th></tr></thead><tbody>\n",
-        page);
-    for (size_t i = 0; i < report->n; i++)
-        if (report->order[i]->kind == HB_PAGE_CLAIM) write_summary_row(page, report->order[i]);
-    fputs("</tbody></table>\n", page);
+    static const char *const buttons[][3] = {{"verdict", "any", "every verdict"},
+                                             {"verdict", "holds", "✓ holds"},
+                                             {"verdict", "part", "◐ correction"},
+                                             {"verdict", "fails", "✗ does not hold"},
+                                             {"source", "all", "all"},
+                                             {"source", "paper", "the paper’s"},
+                                             {"source", "own", "ours"}};
+    fputs("<div class=\"claims\"><span>Show</span>", page);
+    for (size_t i = 0; i < sizeof buttons / sizeof *buttons; i++)
+        fprintf(page,
+                "%s<input type=\"radio\" name=\"%s\" id=\"show-%s\"%s/><label for="
+                "\"show-%s\">%s</label>\n",
+                i == 4 ? "<span>of</span>" : "", buttons[i][0], buttons[i][1],
+                i % 4 ? "" : " checked=\"\"", buttons[i][1], buttons[i][2]);
+    for (int ours = 0; ours < 2; ours++) write_list(page, report, ours);
+    fputs("</div>\n", page);
 }
 
 /* ---- a claim ---- */
@@ -124,10 +152,10 @@ void hb_page_claim(FILE *page, const hb_page *report, const hb_page_item *item)
     const json_int_t correction = json_integer_value(json_object_get(claim, "correction"));
     const char *study = hb_page_string(item->result, "study");
     fprintf(page, "<article class=\"claim %s\" id=\"claim-%s-%s\">\n<div class=\"top\"><h4><a",
-            tone_of(claim), study, hb_page_string(claim, "id"));
+            VERDICTS[verdict_of(claim)].tone, study, hb_page_string(claim, "id"));
     hb_page_claim_link(page, item);
-    fprintf(page, ">Claim %d</a>", item->number);
-    fprintf(page, " <span>§%s", hb_page_sections[item->section].number);
+    fprintf(page, ">%s %d</a> <span>§%s", hb_page_label(item), item->number,
+            hb_page_sections[item->section].number);
     hb_page_prose(page, hb_page_place(item)[0] ? " " : "", hb_page_place(item), "</span>");
     fputs("</h4><p class=\"verdict\">", page);
     write_verdict(page, claim);

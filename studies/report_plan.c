@@ -1,7 +1,7 @@
 /* The order of the page: the sections of the paper, and in each the claims with what shows them.
  *
  * Each claim, table and figure of a study says where in the paper it belongs ("4.3 Corollary ...").
- * In a section the claims come in the order of the studies; a table or figure follows the first
+ * In a section the paper's claims come first, then ours, in the order of the studies; a table or figure follows the first
  * claim of its section that names it, and those that no claim names close the section. What says no
  * place, or an unknown one, goes where its study belongs. */
 #include "report_page.h"
@@ -81,8 +81,12 @@ static size_t count_items(const json_t *results)
 
 static void add_item(hb_page *report, hb_page_kind kind, const json_t *entry, const json_t *result)
 {
-    report->items[report->n++] = (hb_page_item){
-        .kind = kind, .entry = entry, .result = result, .section = section_of(entry, result)};
+    report->items[report->n++] =
+        (hb_page_item){.kind = kind,
+                       .entry = entry,
+                       .result = result,
+                       .section = section_of(entry, result),
+                       .ours = strcmp(hb_page_string(entry, "source"), "heatball") == 0};
 }
 
 static void list_items(hb_page *report)
@@ -118,7 +122,7 @@ static void place_item(hb_page *report, hb_page_item *item, size_t *n)
 {
     if (item->placed) return;
     item->placed = 1;
-    item->number = ++report->count[item->kind];
+    item->number = ++report->count[item->ours][item->kind];
     report->order[(*n)++] = item;
 }
 
@@ -132,10 +136,12 @@ static void place_shown(hb_page *report, const hb_page_item *claim, hb_page_kind
 
 static void place_section(hb_page *report, int section, size_t *n)
 {
-    for (int kind = 0; kind < HB_PAGE_KINDS; kind++)
+    for (int pass = 0; pass < 2 * HB_PAGE_KINDS; pass++)
         for (size_t i = 0; i < report->n; i++) {
             hb_page_item *item = &report->items[i];
-            if ((int)item->kind != kind || item->section != section) continue;
+            const int kind = pass / 2;
+            if ((int)item->kind != kind || item->ours != pass % 2 || item->section != section)
+                continue;
             place_item(report, item, n);
             if (kind != HB_PAGE_CLAIM) continue;
             place_shown(report, item, HB_PAGE_TABLE, "table", n);

@@ -297,6 +297,8 @@ void hb_study_claim(json_t *claims, const char *key, hb_claim_verdict verdict, c
     filling f = {.fill = fill}, none = {0};
     json_t *entry = json_object();
     json_object_set_new(entry, "id", json_string(strchr(key, '/') + 1));
+    json_object_set_new(entry, "source",
+                        json_string(json_object_get(claim, "source") ? "heatball" : "paper"));
     json_object_set_new(entry, "statement", text_of(claim, "statement", &none));
     json_object_set_new(entry, "paper", text_of(claim, "paper", &f));
     json_object_set_new(entry, "ours", text_of(claim, "ours", &f));

@@ -131,6 +131,9 @@ hb_status hb_study_results(const hb_numbers *numbers, json_t *root, int quick);
 /* The same and the captions, and writes DIRECTORY/NAME.json; root is released. */
 hb_status hb_study_end(const hb_numbers *numbers, const hb_study_settings *settings, json_t *root,
                        json_t *captions);
+/* The figures of page_texts.json, then hb_study_end with their captions; root is released. */
+hb_status hb_study_finish(const hb_numbers *numbers, const hb_study_settings *settings, FILE *table,
+                          json_t *root);
 
 /* ---- figures ---- */
 

@@ -78,6 +78,7 @@ WORDS = {
 ALLOWED = [
     (r"^docs/(?:README|reference/glossary)\.md$", ".*", r"\(formerly\b", "the glossary names former words"),
     (r"^docs/(?:paper/|reference/commands/reproduce|reference/commands/study)", "claim", r"", "what a paper says is a claim"),
+    (r"^python/heatball/(?:__init__|judge)\.py$", "judge", r"heatball\.judge", "the deprecated name of heatball.metrics"),
     (r"", "claim", r"\bpaper(?:'s)? claims?\b", "what a paper says is a claim"),
     (r"^docs/reference/commands/study\.md$", "law", r"^KS:", "output of a study"),
     (r"^docs/", "without it", r"", "ordinary prose; the rule is for the help of options"),

@@ -25,19 +25,19 @@ PROBLEM = pathlib.Path(__file__).resolve().parent.parent / "problems/double_well
 DIM, SITE, TIME = 10, 4, 0.5
 LINE = np.linspace(-1.2, 1.2, 9)
 CHECKED = slice(0, None, 4)  # points of the line at which k = 0 is solved as well
-SCRIPT = """set terminal pngcairo size 800,500 font "sans,12"
+STYLE = pathlib.Path(__file__).with_name("style.gp").read_text(encoding="utf-8")
+SCRIPT = """set terminal pngcairo enhanced size 1600,1000 font "DejaVu Sans,16" fontscale 1.5 linewidth 2 pointscale 2
 set output "double_well_chain.png"
-set datafile separator ","
-set xlabel "x_5 (the other nine sites at 1)"; set ylabel "fifth component of the score"
-set title "Ten double wells at t = 0.5, 24576 walks per point; bands and bars: two standard errors"
-set key top right; set grid lc rgb "#dddddd"; set style fill solid 0.3 noborder
-plot "double_well_chain.csv" every ::1 using 1:($2-2*$3):($2+2*$3) \\
-        with filledcurves lc rgb "#2171b5" notitle, \\
-     "" every ::1 using 1:2 with linespoints pt 7 ps 0.7 lc rgb "#2171b5" title "k = 0.1, walks", \\
-     "" every ::1 using 1:4:(2*$5) with yerrorbars pt 7 ps 0.7 lw 1.5 lc rgb "#d95f02" \\
-        title "k = 0, walks", \\
-     "double_well_chain_free.csv" every ::1 using 1:2 \\
-        with lines lc rgb "#000000" title "k = 0, grid in one dimension"
+set xlabel "{/:Italic x}_5 (the other nine sites at 1)"; set ylabel "component 5 of the score"
+set title "Ten double wells at {/:Italic t} = 0.5: walks and grid"
+set xrange [-1.3:1.3]; set style fill solid 0.3 noborder
+plot "double_well_chain.csv" every ::1 using 1:($2-2*$3):($2+2*$3) with filledcurves lt 1 notitle, \\
+     "double_well_chain_free.csv" every ::1 using 1:2 with lines lw 2 lt 7 title "{/:Italic k} = 0, grid in one dimension", \\
+     "double_well_chain.csv" every ::1 using 1:2:(2*$3) with yerrorbars pt 7 ps 0.9 lw 2 lt 1 \\
+        title "{/:Italic k} = 0.1, walks, ± two standard errors", \\
+     "" every ::1 using 1:2 with lines lw 1 lt 1 notitle, \\
+     "" every ::1 using 1:4:(2*$5) with yerrorbars pt 5 ps 0.9 lw 2 lt 2 \\
+        title "{/:Italic k} = 0, walks, ± two standard errors"
 """
 
 
@@ -86,7 +86,7 @@ def main():
     smooth = np.linspace(LINE[0], LINE[-1], 121)
     np.savetxt(directory / "double_well_chain_free.csv", np.column_stack([smooth, single_site(smooth)]),
                delimiter=",", fmt="%.9g", comments="", header="x_5,score")
-    (directory / "double_well_chain.gp").write_text(SCRIPT)
+    (directory / "double_well_chain.gp").write_text(STYLE + SCRIPT, encoding="utf-8")
     if shutil.which("gnuplot"):
         subprocess.run(["gnuplot", "double_well_chain.gp"], cwd=directory, check=True)
 

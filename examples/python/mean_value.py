@@ -25,12 +25,12 @@ def main():
     exact = theta(X0, TAU0)
     print(f"exact value                {exact:.9f}")
     for n in (1000, 100000):
-        z, sigma = heatball.sample("kappa", 2, n, radius=RADIUS, seed=1)
+        z, sigma = heatball.ball.sample("kappa", 2, n, radius=RADIUS, seed=1)
         values = theta(X0 + z, TAU0 - sigma)
         error = values.std(ddof=1) / np.sqrt(n)
         print(f"mean of {n:6d} draws       {values.mean():.9f} +- {error:.9f}")
     for degree in (2, 4, 6):
-        z, sigma, weight = heatball.cubature("kappa", 2, degree=degree)
+        z, sigma, weight = heatball.ball.nodes("kappa", 2, degree=degree)
         value = weight @ theta(X0 + RADIUS * z, TAU0 - RADIUS**2 * sigma)
         print(f"degree {degree}, {len(weight):3d} nodes        {value:.9f}, "
               f"off by {value - exact:.1e}")

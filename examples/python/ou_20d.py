@@ -43,7 +43,7 @@ def main():
         for i in range(len(at)):
             off = np.abs(s.score[i] - score[i])
             print(f"  log-density {s.log_density[i]:.5f} +- {s.log_density_se[i]:.5f} ({v[i]:.5f})   "
-                  f"score off by {off.max():.5f}, claimed {s.score_se[i].max():.5f}")
+                  f"score off by {off.max():.5f}, reported {s.score_se[i].max():.5f}")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def mean(values):
 
 def missing_source(d, c1):
     """1: v(x0) - E_kappa[v], which the paper's loss squares, is d C1/4 at the true v, not 0."""
-    z, _ = heatball.sample("kappa", d, DRAWS, seed=1)
+    z, _ = heatball.ball.sample("kappa", d, DRAWS, seed=1)
     value, error = mean(-v(z))  # x0 = 0
     say(f"1. v - E[v] at the true v, d = {d}", value, error, d * c1 / 4)
     say(f"   with its source, d = {d}", value - d * c1 / 4, error, 0)
@@ -39,7 +39,7 @@ def missing_source(d, c1):
 def squared_noise(d, c1):
     """2: the mean square of a residual from 16 draws is their variance; of two halves, it is 0."""
     x0 = np.random.default_rng(1).standard_normal((DRAWS // NODES, 1, d))
-    z = heatball.sample("kappa", d, DRAWS, seed=2)[0].reshape(-1, NODES, d)
+    z = heatball.ball.sample("kappa", d, DRAWS, seed=2)[0].reshape(-1, NODES, d)
     plain = v(x0[:, 0]) - v(x0 + z).mean(1) - d * c1 / 4
     pairs = v(x0) - (v(x0 + z) + v(x0 - z)) / 2 - d * c1 / 4  # = |z|^2/2 - d C1/4
     spread = d * c1 / 2 + square_variance(d) / 4
@@ -60,7 +60,7 @@ def square_variance(d):
 
 def truncation():
     """4: |x|^2 + 2 d tau is caloric and 0 at the anchor; cutting sigma makes its mean another."""
-    z, sigma = heatball.sample("kappa", 2, DRAWS, seed=3)
+    z, sigma = heatball.ball.sample("kappa", 2, DRAWS, seed=3)
     caloric = np.sum(z * z, axis=1) - 4 * sigma
     exact = {1 / (4 * np.pi): -8.6491e-4, 0.05: 1.74885e-3, 0.04: 4.69595e-3}  # by quadrature in L
     say("4. mean of |z|^2 - 4 sigma, all of the ball, d = 2", *mean(caloric), 0)
@@ -74,7 +74,7 @@ def truncation():
 
 def direction_of_time(d, c1):
     """5: with sigma counted as time forward, the same function has the mean d C1."""
-    z, sigma = heatball.sample("kappa", d, DRAWS, seed=4)
+    z, sigma = heatball.ball.sample("kappa", d, DRAWS, seed=4)
     square = np.sum(z * z, axis=1)
     say(f"5. caloric function at (z, +sigma), d = {d}", *mean(square + 2 * d * sigma), d * c1)
     say(f"   at (-z, -sigma), d = {d}", *mean(square - 2 * d * sigma), 0)
@@ -82,7 +82,7 @@ def direction_of_time(d, c1):
 
 def main():
     for d in (2, 16):
-        c1 = heatball.constants(d)["C1"]
+        c1 = heatball.ball.constants(d)["C1"]
         missing_source(d, c1)
         squared_noise(d, c1)
         direction_of_time(d, c1)

@@ -22,18 +22,19 @@ STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
 DRIFT = ["x - x^3 - y", "x - y"]
 MEANS, WIDTHS = np.array([[-1.5, 0.5], [1.2, 1.2], [0.3, -1.4]]), np.array([0.3, 0.25, 0.35])
 SHARES = np.array([0.3, 0.3, 0.4])
-SCRIPT = """set terminal pngcairo size 1150,400 font "sans,11"
+STYLE = pathlib.Path(__file__).with_name("style.gp").read_text(encoding="utf-8")
+SCRIPT = """set terminal pngcairo enhanced size 2000,760 font "DejaVu Sans,16" fontscale 1.2 linewidth 1.6 pointscale 1.6
 set output "reverse_double_well.png"
-set datafile separator ","
 set multiplot layout 1,3
-set xrange [-3:3]; set yrange [-3.6:3.6]; set size ratio 1; unset key; set xlabel "x"; set ylabel "y" offset 1
+set xrange [-3.6:3.6]; set yrange [-3.6:3.6]; set size ratio 1; unset key
+set xlabel "{/:Italic x}"; set ylabel "{/:Italic y}"; set xtics 1; set ytics 1
 file = "reverse_double_well.csv"
-set title "data, {/Symbol t} = 0"
-plot file every ::1 using 1:2 with points pt 7 ps 0.25 lc rgb "#555555"
-set title "paths, {/Symbol t} = 1.5"
-plot file every ::1 using 3:4 with points pt 7 ps 0.25 lc rgb "#2171b5"
-set title "generated, back at {/Symbol t} = 0"
-plot file every ::1 using 5:6 with points pt 7 ps 0.25 lc rgb "#d95f02"
+set title "(A) data, {/:Italic τ} = 0"
+plot file every ::1 using 1:2 with points pt 7 ps 0.25 lt 7
+set title "(B) paths, {/:Italic τ} = 1.5"
+plot file every ::1 using 3:4 with points pt 7 ps 0.25 lt 1
+set title "(C) generated, back at {/:Italic τ} = 0"
+plot file every ::1 using 5:6 with points pt 7 ps 0.25 lt 2
 unset multiplot
 """
 
@@ -73,6 +74,6 @@ if len(sys.argv) > 2:
     end = model.generate(2000, "ode", tau_min=1.49, denoise="none")
     np.savetxt(folder / "reverse_double_well.csv", np.hstack([real, end, generated["sde"]]), delimiter=",",
                fmt="%.6g", comments="", header="real_x,real_y,end_x,end_y,generated_x,generated_y")
-    (folder / "reverse_double_well.gp").write_text(SCRIPT)
+    (folder / "reverse_double_well.gp").write_text(STYLE + SCRIPT, encoding="utf-8")
     if shutil.which("gnuplot"):
         subprocess.run(["gnuplot", "reverse_double_well.gp"], cwd=folder, check=True)

@@ -127,20 +127,22 @@ def plot(path, exact, models):
     import matplotlib
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from heatball._plots import styled
 
     place = torch.linspace(-0.25, 1.25, 400)
     first, second = math.exp(-TAU_MIN) * exact.centres[:2]
     x = first + place[:, None] * (second - first)
-    fig, ax = plt.subplots(figsize=(6.4, 4))
+    with styled():
+        fig, ax = plt.subplots(figsize=(7, 4.4))
     ax.plot(place, exact.log_density(x, TAU_MIN), "k", lw=3, alpha=0.35, label="exact")
-    for label, style, model in zip(("denoising", "denoising + heat balls"), ("C1--", "C0"), models):
-        ax.plot(place, model(x, torch.full((len(x),), TAU_MIN)).detach(), style, label=label)
+    for label, style, model in zip(("denoising", "denoising + heat balls"), ("--", "-"), models):
+        ax.plot(place, model(x, torch.full((len(x),), TAU_MIN)).detach(), style, lw=2, label=label)
     ax.set_xlabel("place between mode 1 (0) and mode 2 (1)")
-    ax.set_ylabel(rf"log-density at $\tau$ = {TAU_MIN:g}")
+    ax.set_ylabel(rf"log-density at $\tau$ = {TAU_MIN:g}, nats")
     ax.set_title(f"Three Gaussians in {x.shape[1]} dimensions, weights {', '.join(map(str, WEIGHTS))}")
-    ax.legend()
+    ax.legend(frameon=False)
     fig.tight_layout()
-    fig.savefig(path, dpi=110)
+    fig.savefig(path, dpi=200)
 
 
 def main():

@@ -4,7 +4,7 @@
 
 The drift is text that the model keeps. The data are two Gaussians; the exact score at every tau comes from
 the library's grid (`heatball.solve`). Prints the mean squared error of the score over the exact density and
-over its lower fifth; 3000 steps and 3 seeds give the table of docs/explanation/losses.md, "A nonlinear drift". The
+over its lower fifth; 3000 steps and 3 seeds give the numbers of docs/explanation/losses.md, "A nonlinear drift". The
 default, 1000 steps and one seed, takes a few seconds.
 """
 

@@ -50,8 +50,8 @@ typedef struct hb_train_settings {
     double ball_share; /* f: r^2 = 4 pi f s0; NaN (default): by dim, docs/explanation/losses.md */
     double sigma_max;  /* hb-paper: sigma in [1e-3, sigma_max] of the unit ball; 1/(4 pi) */
     int anchors;       /* of the constraint, per step; 0 (default): 64, of hb by dim */
-    /* anchors are data with (1 + spread^2) times the noise's variance; NaN (default): 1.5, of hb by
-     * dim */
+    /* anchors are data with (1 + spread^2) times the noise's variance; NaN (default): 1, and 0
+     * above 64 dimensions */
     double anchor_spread;
     int nodes; /* probes of fp where dim > 3, nodes of a ball around its centre where dim > 64; 8 */
     /* Rows of data that a denoising target is the mean over (docs/explanation/losses.md); 0: the row itself; -1

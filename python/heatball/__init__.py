@@ -1,59 +1,99 @@
-"""heatball: exact heat-ball measures for diffusions, over the C library libheatball.
+"""heatball: Fokker-Planck equations, score networks, and the heat-ball identity behind both.
 
-The heat ball of radius r is E_r = {(y, s): s > 0, Phi(y, s) >= r^-d}, Phi the heat kernel and s
-time backward from an anchor. The mean of a caloric function over E_r under the Watson measure kappa
-is its value at the anchor; with a second measure the same holds for equations with a source.
+Equations
+    solve           density, log-density and score of an SDE at points and times, each with an error
+    mesh            the points of a mesh
+    residual        mean-value residual of a solution, a log-density or a score
 
-    sample      exact draws from kappa, source and gradient measures
-    cubature    nodes and weights for small dimensions
-    kernel      the kernels themselves
-    constants   every constant of the representation
-    budget      how long a drift of a given size is safe
-    solve       an SDE: density, log-density, score and entropy density at points
-    dataset     the planar sets with exact densities and scores; Mixture for your own
-    images, image_grid     sets of grey images such as MNIST, and pictures of many
-    balls       nodes and weights behind anchors, for a network of your own; heatball.torch: its loss
-    train, load a score model: score, log-density, samples and likelihoods; training_log: its losses
-    ScoreDensity   the density of a table with mixed columns, with fit, score_samples and sample
-    log_likelihood, generate   likelihoods with errors, and samples, of any score f(x, tau)
-    mmd, kolmogorov, curl, helmholtz   how good samples and fields are; evaluate: a model or any score
-    score_error the error of a score against a distribution that is known
-    certify     how far any score is from solving its equation, where, and by which test
-    Classifier  which class a row is of
-    precision_recall, nearest, memorisation, mmd_floor, artifacts   how good images are
-    residual    how well a solution, a log-density or a score satisfies the mean-value identity
-    random      counter-based uniforms and normals
-    mpi         several processes, also on several machines, do all of this together
+Score networks
+    train, load     a model on data: score, log-density, samples, likelihoods
+    certify         tests of any score against data that it has not seen
+    generate        samples of any score
+    log_likelihood  log-likelihoods under any score, with errors
+    evaluate, score_error   a model or a score against a known distribution or held-out data
+    import heatball.torch   losses, residuals and denoising targets for networks in PyTorch
 
-Solutions, models and results print as tables, also in notebooks; .plot(), .to_dict() and .to_pandas() draw and convert them.
-Arrays are row-major: points are (n, dim). Every random result is a function of its arguments alone, and
-bit-identical for every number of threads. docs/reference/python.md is the guide.
+Data
+    ScoreDensity    the density of a table, with the methods of scikit-learn
+    dataset, dataset_names, Mixture   data sets with exact densities and scores
+    images, image_grid, Classifier   images such as MNIST
+
+Modules
+    metrics         mmd, kolmogorov, precision_recall, curl and others
+    ball            measures on the heat ball: sample, nodes, constants, kernel
+    random          counter-based random numbers
+    mpi             several processes, also on several machines
+
+Conventions: dx = f(x, t) dt + G(x, t) dW in the sense of Ito, the diffusion matrix is D = G G^T/2, tau is the integral of
+g^2/2. A score is the gradient of the log-density. Arrays are row-major, points have shape (n, dim). A random result is a
+function of its arguments alone, and bit-identical for every number of threads.
+
+Results print as tables, also in notebooks, and have plot(), to_dict() and to_pandas(). docs/reference/python.md is the
+guide; help(heatball.solve) and so on have the parameters.
 """
 
-from heatball import mpi, random
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from heatball import ball, metrics, mpi, random
 from heatball._certificate import Certificate, certify
 from heatball._errors import ArgumentError, Error
 from heatball._evaluation import evaluate, score_error
+from heatball._files import load
 from heatball._generation import generate
+from heatball._grid import Evaluation
 from heatball._images import image_grid, images
 from heatball._likelihood import LogLikelihood, log_likelihood
+from heatball._residual import Residual
 from heatball._tables import Result
 from heatball._training import train
 from heatball._training_log import training_log
 from heatball._version import __version__
 from heatball.ball import constants, cubature, kernel, sample
 from heatball.classify import Classifier
-from heatball.data import Mixture, dataset
+from heatball.data import Mixture, dataset, dataset_names
 from heatball.density import NotFittedError, ScoreDensity
-from heatball.judge import (artifact_threshold, artifacts, curl, helmholtz, kolmogorov, memorisation,
-                            mmd, mmd_floor, nearest, precision_recall)
-from heatball.model import Model, load
+from heatball.metrics import (artifact_threshold, artifacts, curl, helmholtz, kolmogorov, memorisation, mmd, mmd_floor,
+                              nearest, precision_recall)
+from heatball.model import Model
 from heatball.nodes import Balls, balls
 from heatball.sde import Solution, mesh, residual, solve
 from heatball.wellposed import budget
 
-__all__ = ["ArgumentError", "Balls", "Certificate", "Classifier", "Error", "LogLikelihood", "Mixture", "Model",
-           "NotFittedError", "Result", "ScoreDensity", "Solution", "__version__", "artifact_threshold", "artifacts", "balls", "budget", "certify", "constants", "cubature",
-           "curl", "dataset", "evaluate", "generate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load",
-           "log_likelihood", "memorisation", "mesh", "mmd", "mmd_floor", "mpi", "nearest", "precision_recall",
-           "random", "residual", "sample", "score_error", "solve", "train", "training_log"]
+__all__ = [
+    # equations
+    "solve", "mesh", "residual", "budget", "Solution", "Evaluation", "Residual",
+    # score networks
+    "train", "training_log", "load", "certify", "generate", "log_likelihood", "evaluate", "score_error", "Model", "Certificate",
+    "LogLikelihood",
+    # data
+    "ScoreDensity", "dataset", "dataset_names", "Mixture", "images", "image_grid", "Classifier",
+    # modules, and heat balls behind anchors
+    "metrics", "ball", "random", "mpi", "balls", "Balls",
+    # of ball and metrics, by short names
+    "sample", "cubature", "kernel", "constants", "mmd", "mmd_floor", "kolmogorov", "precision_recall", "nearest", "memorisation",
+    "artifacts", "artifact_threshold", "curl", "helmholtz",
+    # results and errors
+    "Result", "Error", "ArgumentError", "NotFittedError", "__version__",
+]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__doc__", "__file__", "__name__", "__path__"]
+
+
+if not TYPE_CHECKING:  # a checker of types would take every name
+    def __getattr__(name):
+        if name == "judge":
+            import sys
+            import warnings
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                import heatball.judge  # noqa: F401
+            warnings.warn("heatball.judge is now heatball.metrics; the old name goes with the next release",
+                          DeprecationWarning, stacklevel=2)
+            return sys.modules["heatball.judge"]
+        if name == "torch":
+            raise AttributeError("heatball.torch is loaded by `import heatball.torch`; it needs PyTorch")
+        raise AttributeError(f"module 'heatball' has no attribute {name!r}")

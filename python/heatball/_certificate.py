@@ -8,7 +8,10 @@ import html
 import json
 import math
 import os
+import pickle
+import tempfile
 import weakref
+import zlib
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 import numpy as np
@@ -31,6 +34,7 @@ __all__ = ["Certificate", "certify"]
 
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p,
                              ctypes.c_void_p)
+JSON, PAGE = "certificate.json", "certificate.html"
 DRAWS, FIRST = 2000, 2**40  # rows of a set, far from those of a training whatever the seeds
 
 
@@ -51,58 +55,81 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
             initial: str | None = None, tau: ArrayLike | None = None, tau_min: float | None = None,
             tau_max: float | None = None, training: ArrayLike | None = None,
             divergence: Callable[..., Any] | None = None, tolerance: float = 0.0, level: float = 0.95,
-            rows: int | None = None, pairs: int | None = None, share: float | None = None,
-            samples: int | None = None, label: int | None = None, seed: int = 1, name: str | None = None,
+            rows: int = 1000, pairs: int = 16, share: float = 0.3, samples: int = 500, label: int | None = None, seed: int = 1, name: str | None = None,
             threads: int = 0, progress: bool | Callable[[int, int], Any] | None = None,
-            max_time: float | None = None) -> Certificate:
-    """Test a score against rows that it has not seen.
-
-    Every line of the certificate is a number that is 0 for the score of the true distribution of the rows, with its error and
-    a p-value. The true score passes at the stated level; docs/explanation/certificates.md says what each line finds.
+            max_time: float = 0.0) -> Certificate:
+    """Test a score against samples that it has not seen.
 
     Parameters
     ----------
-    f : function, Model, Mixture or object with a method score
-        f(x, tau) with x of shape (n, dim) and tau of shape (n,) returns the score, of shape (n, dim), or the
-        log-density, of shape (n,).
+    f : callable, Model, Mixture, or object with a method score
+        f(x, tau) with x of shape (n, dim) and tau of shape (n,) returns the score, of shape (n, dim), or the log-density, of
+        shape (n,).
     data : array_like of shape (n, dim), Mixture, or str
-        At least 100 rows that f was not made from; or a mixture or the name of a planar set, of which rows are
-        drawn and whose score is known; or the path of a .npy or .csv file.
-    process : str
-        What adds the noise: "ou", "ve", or "drift", which `drift` implies. A model has its own.
-    drift, params, initial
-        F of dx = F(x) dtau + sqrt(2) dW as text, its named numbers, and the initial density as in `solve`, if it is
-        known, for the truth at points.
-    tau : list of float
-        Where f is tested: 0.02, 0.1, 0.3 and 1.
+        At least 100 samples that f was not made from; or a mixture or the name of a data set, from which samples are drawn
+        and whose score is known; or the path of a .npy or .csv file.
+    process : {"ou", "ve", "drift"}
+        The noising process; `drift` implies "drift". A model has its own.
+    drift : str or list of str
+        F of dx = F(x) dtau + sqrt(2) dW.
+    params : dict
+        Named numbers of `drift`.
+    initial : str
+        With `drift`: the initial density as in `solve`, if it is known, for the exact score at points.
+    tau : array_like of shape (k,)
+        Where f is tested; default: 0.02, 0.1, 0.3 and 1.
     tau_min, tau_max : float
-        Where f is known: 0.001 and 3, or the model's.
+        Where f is known; default: 0.001 and 3, or the model's.
     training : array_like of shape (m, dim)
-        Rows that f was made from, for the test of memorisation.
-    divergence : function
-        divergence(x, tau) of shape (n,), the divergence of the score; default: differences are taken.
+        Samples that f was made from, for the test of memorisation.
+    divergence : callable
+        divergence(x, tau) of shape (n,), the divergence of the score; default: differences.
     tolerance : float
-        Relative effect that is accepted; no trained network passes at 0 with enough rows.
+        Relative effect that is accepted; no trained network passes at 0 with enough samples.
     level : float
-        Of all verdicts together (Holm).
-    rows, pairs, share, samples : int, int, float, int
-        Rows that are used at most, 1000; pairs of nodes of a heat ball in each of two halves, 16; fraction of the time
-        from tau_min that a ball reaches back, 0.3; rows carried along the probability flow, 500.
+        Level of all verdicts together (Holm).
+    rows : int
+        Samples that are used at most.
+    pairs : int
+        Pairs of nodes of a heat ball, in each of two halves.
+    share : float
+        Fraction of the time from tau_min that a heat ball reaches back.
+    samples : int
+        Samples carried along the probability flow, at most half of all; 0: none.
     label : int
         Of a model with classes.
-    seed, name, threads
-        The seed of all draws, what f is called on the page, and 0: one thread per core.
-    progress : bool or function
-        True: lines on stderr with the evaluations of f so far, in all, and the seconds left. A function: called as
-        progress(done, total) with these evaluations.
+    seed : int
+        Seed of all draws.
+    name : str
+        Name of f on the page.
+    threads : int
+        0: one per core. The result does not depend on it.
+    progress : bool or callable
+        True: lines on the standard error stream with the evaluations of f and the seconds left; or progress(done, total).
     max_time : float
-        Seconds. The lines that are measured by then make the certificate, which has not passed; the others are
-        skipped. A call of f under way is waited for; f gets the points that it takes about a quarter of a second for.
+        Seconds after which the lines that are measured make the certificate, which has not passed; 0: no limit.
 
     Returns
     -------
     Certificate
-        With passed, lines, summary, save(directory).
+        With passed, lines, summary and save(directory).
+
+    See Also
+    --------
+    residual : The mean-value residual alone.
+    score_error : The error against a known distribution.
+
+    Notes
+    -----
+    Every line is a number that is 0 for the score of the true distribution, with its error and a p-value. The true score
+    passes with probability `level` at least. The residual lines test the Fokker-Planck equation over heat balls, the Stein
+    lines the identity of Hyvärinen [1]_, E[|s|^2 + div s] and its relatives, on the samples.
+    docs/explanation/certificates.md says what each line finds.
+
+    References
+    ----------
+    .. [1] A. Hyvärinen, "Estimation of non-normalized statistical models by score matching", JMLR 6, 2005.
+    .. [2] S. Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Statist. 6, 1979.
 
     Examples
     --------
@@ -286,6 +313,11 @@ class Certificate(Shown):
     def __init__(self):
         raise TypeError("a certificate is made by heatball.certify")
 
+    passed: bool
+    summary: str
+    lines: list[Line]
+    _files: dict[str, bytes] | None = None  # of a certificate that was read: what `save` writes
+
     @classmethod
     def _own(cls, owner, handle):
         self = cls.__new__(cls)
@@ -294,6 +326,50 @@ class Certificate(Shown):
         self.passed = bool(library.hb_certificate_passed(handle))
         self.summary = library.hb_certificate_summary(handle).decode()
         self.lines = [self._line(i) for i in range(library.hb_certificate_size(handle))]
+        return self
+
+    @classmethod
+    def _from_files(cls, files):
+        """The certificate of the files of its directory, by their names."""
+        self, content = cls.__new__(cls), json.loads(files[JSON])
+        self._files, self.passed, self.summary = files, content["passed"], content["summary"]
+        if not isinstance(self.passed, bool) or not isinstance(self.summary, str):
+            raise TypeError("passed and summary have the wrong types")
+        self.lines = [Line(*(line[field] for field in Line._fields)) for line in content["lines"]]
+        return self
+
+    @classmethod
+    def _from_path(cls, place):
+        """The certificate of a directory that `save` has written, or of its certificate.json."""
+        directory = place if os.path.isdir(place) else os.path.dirname(place)
+        path = os.path.join(place, JSON) if os.path.isdir(place) else place
+        try:
+            files = {JSON: _bytes(path)}
+            page = os.path.join(directory, PAGE)
+            if os.path.basename(path) == JSON and os.path.isfile(page):
+                names = [PAGE, *(name for name in os.listdir(directory) if name.endswith((".svg", ".plot.csv", ".gp")))]
+                files.update((name, _bytes(os.path.join(directory, name))) for name in names)
+        except OSError as error:
+            raise ArgumentError(f"cannot open {path}: {error.strerror}; it is no certificate") from None
+        try:
+            return cls._from_files(files)
+        except (ValueError, KeyError, TypeError) as error:
+            raise ArgumentError(f"{path} is no certificate, or damaged: {type(error).__name__}: {error}") from None
+
+    def _all_files(self):
+        if self._files is not None:
+            return self._files
+        with tempfile.TemporaryDirectory() as directory:
+            self.save(directory)
+            return {name: _bytes(os.path.join(directory, name)) for name in os.listdir(directory)}
+
+    def __reduce__(self) -> Any:  # pickle, copy: through the files that `save` writes
+        return _restored, (zlib.compress(pickle.dumps(self._all_files())),)
+
+    def __copy__(self) -> Certificate:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Certificate:
         return self
 
     def _line(self, index):
@@ -331,7 +407,12 @@ class Certificate(Shown):
             for row in [head, *rows]])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain numbers, texts and lists: what `save` writes as certificate.json.
+        """Return all of it as plain numbers, texts and lists.
+
+        Returns
+        -------
+        dict
+            What `save` writes as certificate.json.
 
         Examples
         --------
@@ -340,6 +421,8 @@ class Certificate(Shown):
         >>> heatball.certify(moons, moons, rows=300, samples=0, tau=[0.3]).to_dict()["passed"]
         True
         """
+        if self._files is not None:
+            return json.loads(self._files[JSON])
         out = ctypes.POINTER(ctypes.c_char)()
         check(self._owner.pointer, library.hb_certificate_json(self._owner.pointer, self._handle, ctypes.byref(out)))
         try:
@@ -348,7 +431,16 @@ class Certificate(Shown):
             library.hb_context_release(self._owner.pointer, out)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Write certificate.html, certificate.json and the figures into a directory, which is made if needed.
+        """Write certificate.html, certificate.json and the figures into a directory.
+
+        Parameters
+        ----------
+        directory : path
+            It is made if needed.
+
+        See Also
+        --------
+        load : Read it again.
 
         Examples
         --------
@@ -360,8 +452,27 @@ class Certificate(Shown):
         ...     os.path.exists(os.path.join(place, "certificate.html"))
         True
         """
+        if self._files is not None:
+            os.makedirs(directory, exist_ok=True)
+            for name, content in self._files.items():
+                with open(os.path.join(os.fspath(directory), name), "wb") as file:
+                    file.write(content)
+            return
         check(self._owner.pointer, library.hb_certificate_save(self._owner.pointer, self._handle,
                                                                path_bytes("directory", directory)))
+
+
+Certificate.__module__ = "heatball"
+
+
+def _restored(packed):
+    """The certificate of a pickle."""
+    return Certificate._from_files(pickle.loads(zlib.decompress(packed)))
+
+
+def _bytes(path):
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _destroy(handle, owner):  # the context outlives what was made on it

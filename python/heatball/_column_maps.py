@@ -149,6 +149,16 @@ def _monotone_slopes(x, z):
     return np.concatenate([secant[:1], inner, secant[-1:]])
 
 
+def restored(name, values):
+    """Return the map with this name and these numbers, as `vars` of it gives them."""
+    kind = {one.name: one for one in (Identity, Arsinh, Log, Logit, Quantile)}[name]
+    found = kind.__new__(kind)
+    found.__dict__.update((key, np.array(value, np.float64) if isinstance(value, list) else float(value))
+                          for key, value in values.items())
+    found.forward(np.ones(1))  # a number that is missing is found here
+    return found
+
+
 # ---- from a column ---------------------------------------------------------------------------------
 
 def make(name, x, column):
@@ -190,7 +200,14 @@ def choose(x, column):
 def gain(found, x):
     """Nats by which a Gaussian fits the mapped column better than the column itself."""
     z, slopes = found.forward(x)
-    return float(slopes.mean() - math.log(max(z.std(), 1e-300)) + math.log(x.std()))
+    return float(slopes.mean() - math.log(max(deviation(z), 1e-300)) + math.log(deviation(x)))
+
+
+def deviation(x):
+    """The standard deviation, also of values whose squares overflow or vanish."""
+    away = x / 2 - x.mean() / 2 if np.isfinite(x.mean()) else x / 2 - (x / len(x)).sum() / 2
+    most = np.abs(away).max()
+    return 2 * most * float((away / most).std()) if most > 0 else 0.0
 
 
 def _best(maps, x):
@@ -199,7 +216,7 @@ def _best(maps, x):
 
 def _arsinh_pairs(x):
     low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
-    spread = (high - low) / 1.349 or x.std()
+    spread = (high - low) / 1.349 or deviation(x)
     return [(float(middle), float(spread * factor)) for factor in SCALES]
 
 

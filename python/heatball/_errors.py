@@ -8,11 +8,17 @@ from heatball._native import Status, library
 class Error(RuntimeError):
     """A call of the library failed; the text is the library's own sentence.
 
+    Parameters
+    ----------
+    message : str
+        The sentence.
+    status : int
+        The library's status code.
+
     Attributes
     ----------
     status : int
-        The library's status code: a member of an IntEnum whose names are those of hb_status
-        without HB_, for example ERROR_NUMERICAL.
+        A member of an IntEnum whose names are those of hb_status without HB_, for example ERROR_NUMERICAL.
 
     Examples
     --------
@@ -34,6 +40,13 @@ class Error(RuntimeError):
 
 class ArgumentError(Error, ValueError):
     """An argument is outside its allowed range; the text says which, and what is allowed.
+
+    Parameters
+    ----------
+    message : str
+        The sentence.
+    status : int
+        The library's status code.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from heatball._process import split_process
 from heatball._tables import Result
 from heatball._types import ArrayLike
 from heatball.data import Mixture, dataset
-from heatball.judge import curl, kolmogorov, mmd
+from heatball.metrics import curl, kolmogorov, mmd
 from heatball.model import Model
 from heatball.random import normal
 
@@ -30,42 +30,46 @@ def evaluate(model: Any, data: Mixture | str | ArrayLike, tau: ArrayLike = (0.01
              n: int = 4000, samples: int = 2000, solver: str = "sde", likelihood: int = 0, process: Any = "ou",
              mean: Any = None, covariance: Any = None, tau_min: float | None = None, tau_max: float | None = None,
              seed: int = 42) -> Result:
-    """Evaluate a model or any score: where the exact one is known, its curl, its samples and its likelihood.
+    """Evaluate a model or any score: its error, its curl, its samples and its likelihood.
 
     Parameters
     ----------
-    model : Model, or callable
+    model : Model or callable
         Or a score or log-density f(x, tau) as in `log_likelihood`.
     data : Mixture, str, or array_like of shape (m, dim)
-        The truth: a mixture or the name of a planar set; or rows that the model was not trained on.
+        A known distribution: a mixture or the name of a data set; or samples that the model was not trained on.
     tau : array_like of shape (k,)
         Where the score is evaluated.
     n : int
-        Draws at each tau for the error of the score, and rows drawn from a mixture to compare with.
+        Draws at each tau for the error of the score, and samples of a mixture to compare with.
     samples : int
-        Rows to generate; 0: none.
-    solver : str
-        Of `generate`.
+        Samples to generate; 0: none.
+    solver : {"sde", "ode", "heun"}
+        As in `generate`.
     likelihood : int
-        Rows of the data whose log-likelihood is taken; 0: none.
+        Samples of the data whose log-likelihood is taken; 0: none.
     process : str
         Of a callable: "ou" or "ve". A Model has its own.
-    mean, covariance, tau_min, tau_max
-        Of a callable, as in `log_likelihood`; mean and covariance by default those of the data.
+    mean, covariance : array_like of shape (dim,), (dim, dim)
+        Of a callable, as in `log_likelihood`; default: those of the data.
+    tau_min, tau_max : float
+        Of a callable, as in `log_likelihood`.
     seed : int
-        Of all that is drawn.
+        Seed of all draws.
 
     Returns
     -------
-    Result, a dict
-        tau: a list of dicts with tau, curl and curl_se (in dim 2 and more; of the model's coordinates
-        z), and, of a mixture and a model that is not standardised, of the process "ou" or "ve", the mean
-        squared error of the score mse, mse_low (over the fifth of the draws with the lowest density),
-        mse_high, each with its error _se, and mse_grid. With samples: mmd, mmd2 and mmd2_se against the
-        data, mmd_floor of data against data, kolmogorov, a list of Kolmogorov's distances of generated
-        rows and data by column, and kolmogorov_floor (see `kolmogorov`), and of a mixture modes (found),
-        modes_true and outliers. With likelihood: log_likelihood, the mean over its rows, and bits_per_dim, with
-        errors _se.
+    Result
+        tau: a list of dicts with tau, curl and curl_se (in 2 and more dimensions; of the model's coordinates z), and, for a
+        mixture and a model that is not standardised, the mean squared error of the score mse, mse_low (over the fifth of the
+        draws with the lowest density), mse_high, each with its error _se, and mse_grid. With `samples`: mmd, mmd2 and mmd2_se
+        against the data, mmd_floor of data against data, kolmogorov by column and kolmogorov_floor, and for a mixture modes
+        (found), modes_true and outliers. With `likelihood`: log_likelihood and bits_per_dim, with errors _se.
+
+    See Also
+    --------
+    certify : Statistical tests with verdicts.
+    heatball.metrics : The metrics by themselves.
 
     Examples
     --------
@@ -88,7 +92,7 @@ def evaluate(model: Any, data: Mixture | str | ArrayLike, tau: ArrayLike = (0.01
         raise ArgumentError("process, mean, covariance, tau_min and tau_max are for a callable; a Model has its own")
     if rows.shape[1] != model.dim:
         raise ArgumentError(f"data has {rows.shape[1]} columns; the model has dimension {model.dim}")
-    out = {"tau": [_judge_score(model, truth, rows, real("tau", one), n, seed)
+    out = {"tau": [_of_score(model, truth, rows, real("tau", one), n, seed)
                    for one in np.atleast_1d(tau)]}
     if samples:
         made = model.generate(samples, solver, seed=seed)
@@ -106,7 +110,7 @@ def evaluate(model: Any, data: Mixture | str | ArrayLike, tau: ArrayLike = (0.01
             log_likelihood(model, rows[:likelihood])
         out.update(log_likelihood=found.mean, log_likelihood_se=found.mean_se, bits_per_dim=found.mean_bits_per_dim,
                    bits_per_dim_se=found.mean_bits_per_dim_se)
-    return Result(out, f"Judgement of a model at {len(out['tau'])} tau", rows="tau")
+    return Result(out, f"Evaluation of a model at {len(out['tau'])} tau", rows="tau")
 
 
 class _Callable:
@@ -137,26 +141,31 @@ class _Callable:
 
 
 def score_error(f: Any, truth: Any, tau: float, *, process: str = "ou", n: int = 20000, seed: int = 42) -> Result:
-    """Return the mean squared error of a score over draws of a known distribution at tau.
+    """Return the mean squared error of a score over draws of a known distribution.
 
     Parameters
     ----------
     f : callable, Model, or Mixture
         The score, as in `log_likelihood`.
     truth : Mixture or str
-        The distribution, or the name of a planar set.
+        The distribution, or the name of a data set.
     tau : float
-    process : str
-        "ou" or "ve".
+        Where the score is compared.
+    process : {"ou", "ve"}
+        The noising process.
     n : int
         Draws.
     seed : int
-        Of the draws.
+        Seed of the draws.
 
     Returns
     -------
-    dict
+    Result
         As of `Mixture.score_error`: tau, all, low, high, each with its error _se, and grid.
+
+    See Also
+    --------
+    evaluate : Several measures together.
 
     Examples
     --------
@@ -171,7 +180,7 @@ def score_error(f: Any, truth: Any, tau: float, *, process: str = "ou", n: int =
     return truth.score_error(f, tau, process=process, n=n, seed=seed)
 
 
-def _judge_score(model, truth, rows, tau, n, seed):
+def _of_score(model, truth, rows, tau, n, seed):
     """What is known of the score at one tau."""
     out = {"tau": tau}
     if truth is not None and model.process in ("ou", "ve") and np.all(model.scales == 1) and not model.maps:

@@ -13,7 +13,7 @@ from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
 from heatball._native import Field as NativeField, MeanSettings, MeanValues, Quantity, ResidualValues, library
 from heatball._process import process_problem, split_process
-from heatball._tables import Result
+from heatball._residual import Residual
 from heatball.ball import constants
 from heatball.model import Model
 
@@ -56,8 +56,8 @@ def field_residual(f, x, tau, radii, share, quantity, process, params, tau_min, 
         scale = 4 / (constants(x.shape[1], settings.lift)["C1"] * radii**2)  # (n, k)
         for name, one in (("residual_se", np.ones_like(scale)), ("scaled_se", scale)):
             out[name] = np.hypot(out[name], (one * rounding[:, None])[(..., None) if vector else ...])
-    return Result({"radius": radii if given is None else given, **out},
-                  "Mean-value residual: 0 where the function solves its equation", ("point", "radius"))
+    return Residual._make(x.copy(), tau.copy(), radii if given is None else given, out,
+                          "Mean-value residual: 0 where the function solves its equation")
 
 
 def _rounding(field, x, tau, vector):

@@ -23,42 +23,80 @@ __all__ = ["generate"]
 
 def generate(f: Any, n: int, solver: str = "sde", *, dim: int | None = None, process: Any = "ou",
              params: Mapping[str, float] | None = None, mean: ArrayLike | None = None,
-             covariance: ArrayLike | None = None, ends: ArrayLike | None = None, n_steps: int | None = None,
-             n_correct: int | None = None, snr: float | None = None, det_tau: float | None = None,
-             tau_min: float | None = None, tau_max: float | None = None, rho: float | None = None,
+             covariance: ArrayLike | None = None, ends: ArrayLike | None = None, n_steps: int = 500,
+             n_correct: int = 1, snr: float = 0.16, det_tau: float = 0.15, tau_min: float | None = None,
+             tau_max: float | None = None, rho: float = 7.0,
              denoise: str | None = None, within: tuple[float, float] | None = None, tolerance: float | None = None,
              detail: float | None = None, seed: int = 1, first: int = 0, label: ArrayLike | None = None,
              clip: bool | None = None, threads: int = 0) -> Floats:
-    """Return samples first .. first+n-1 of the data whose score f is, of shape (n, dim).
+    """Return samples of the data whose score is f.
 
     Parameters
     ----------
     f : callable, Model, Mixture, or str
-        As in `log_likelihood`: f(x, tau) with x of shape (n, dim) and tau of shape (n,). The rows of a Model are those of
-        `Model.generate`.
+        f(x, tau) with x of shape (n, dim) and tau of shape (n,), as in `log_likelihood`. A Model goes to `Model.generate`.
     n : int
-    solver : str
-        "sde" (predictor and corrector, then the ODE below det_tau), "ode" (adaptive) or "heun".
+        Number of samples.
+    solver : {"sde", "ode", "heun"}
+        Reverse-time SDE with predictor and corrector; probability-flow ODE with adaptive steps; the same by Heun's method.
     dim : int
-        Of the rows; needed unless f, mean or ends tell it.
-    process, params, mean, covariance
-        As in `log_likelihood`.
+        Dimension; needed unless f, mean or ends tell it.
+    process : str
+        "ou", "ve" or the text of a drift, as in `log_likelihood`.
+    params : dict
+        Named numbers of a drift.
+    mean, covariance : array_like of shape (dim,), (dim, dim)
+        Of the data, as in `log_likelihood`.
     ends : array_like of shape (k, dim)
-        Rows of the distribution at tau_max to start from, instead of the Gaussian.
-    n_steps, n_correct, snr, det_tau, tau_min, tau_max, rho, denoise, tolerance, detail
-        docs/explanation/generation.md says what each does and its default.
+        Samples of the distribution at tau_max to begin with, instead of the Gaussian.
+    n_steps : int
+        Steps of "sde" and "heun".
+    n_correct : int
+        Of "sde": Langevin steps after each step.
+    snr : float
+        Of "sde": size of a Langevin step.
+    det_tau : float
+        Of "sde": below this tau the ODE is taken; 0: never.
+    tau_min, tau_max : float
+        Range of tau; default: 1e-3 and 3, or those of a Model.
+    rho : float
+        Of "heun": exponent of EDM's times.
+    denoise : {"none", "mean", "flow"}
+        What is done with the noise of tau_min; default: "flow", for images "mean".
     within : pair of float
         Every coordinate of the data is known to lie between the two.
+    tolerance : float
+        Of "ode": error of a step in every coordinate; default: 1e-5.
+    detail : float
+        Of a drift: variance of the finest details of the distribution.
     seed, first : int
-        Sample i is a function of the settings and i alone, if f's value of a row depends on that row alone.
-    label, clip
-        Of a Model, as in `Model.generate`.
+        Sample i is a function of the settings and i alone; the result holds i = first .. first+n-1.
+    label : int or array_like of int of shape (n,)
+        Of a Model with classes.
+    clip : bool
+        Of a Model of images, as in `Model.generate`.
     threads : int
         0: one per core. f is called from the calling thread.
 
     Returns
     -------
     ndarray of shape (n, dim)
+        The samples.
+
+    See Also
+    --------
+    Model.generate : Samples of a model.
+    log_likelihood : Likelihoods under the same score.
+
+    Notes
+    -----
+    The solvers are those of Song et al. [1]_ and Karras et al. [2]_ for dx = F dtau + sqrt(2) dW.
+    docs/explanation/generation.md says what each setting does.
+
+    References
+    ----------
+    .. [1] Y. Song et al., "Score-based generative modeling through stochastic differential equations", ICLR 2021.
+    .. [2] T. Karras et al., "Elucidating the design space of diffusion-based generative models", NeurIPS 2022.
 
     Examples
     --------

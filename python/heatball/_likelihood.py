@@ -50,6 +50,11 @@ class LogLikelihood(Shown):
     divergence : str
         How the divergence was taken: "exact", "differences" or "hutchinson"; "none" where all rows are from one pass.
     dim, probes : int
+        The dimension, and the number of probes.
+
+    See Also
+    --------
+    log_likelihood : Compute them.
 
     Examples
     --------
@@ -110,51 +115,67 @@ def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping
                    tau_min: float | None = None, tau_max: float | None = None, tolerance: float | None = None,
                    label: ArrayLike | None = None, seed: int = 1, threads: int = 0, method: str = "ode",
                    error: float = 0.05) -> LogLikelihood:
-    """Return the log-likelihood of rows under a score, with its error, by the probability-flow ODE.
-
-    The density is the one that the flow of the score carries from the distribution at tau_max to tau_min: ln p of data with
-    the noise of tau_min. docs/howto/likelihoods.md has the formulas and what the error counts.
+    """Return the log-likelihood of samples under a score, with its error.
 
     Parameters
     ----------
     f : callable, Model, Mixture, or str
-        f(x, tau) with x of shape (n, dim) and tau of shape (n,) returns the score, (n, dim), or the log-density, (n,),
-        of which differences give the score; NumPy, float32, tensors on any device. Or an object with a method score
-        or log_density; the name of a planar set.
+        f(x, tau) with x of shape (n, dim) and tau of shape (n,) returns the score, (n, dim), or the log-density, (n,), of
+        which differences give the score; NumPy, float32, tensors on any device. Or an object with a method score or
+        log_density; or the name of a data set.
     x : array_like of shape (n, dim)
+        The samples.
     process : str
         "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; or the text of a drift F (or a list of its components),
-        dx = F(x) dtau + sqrt(2) dW, with named numbers `params`. A Model has its own.
+        dx = F(x) dtau + sqrt(2) dW. A Model has its own.
+    params : dict
+        Named numbers of a drift.
     divergence : callable or str
-        A function (x, tau) that returns the divergence of the score, (n,); "exact": along all axes, by differences, or of
-        a Model by its network; "hutchinson": by random probes. None: "exact" up to dimension 16.
+        A function (x, tau) that returns the divergence of the score, (n,); "exact": along all axes, by differences, or of a
+        Model by its network; "hutchinson": by random probes. Default: "exact" up to dimension 16.
     probes : int
-        Of "hutchinson", 2 or more, default 16; a Model's above 8 are rounded up to a multiple of 8.
+        Of "hutchinson", 2 or more; default: 16. A Model's above 8 are rounded up to a multiple of 8.
     mean, covariance : array_like of shape (dim,), (dim, dim)
-        Of the data: the distribution at tau_max is taken as that of Gaussian data with them. Default: the Gaussian that fits f
-        at tau_max; of a Mixture its own; above 512 dimensions 0 and 1. Of a drift: of the distribution at tau_max itself.
+        Of the data: the distribution at tau_max is that of Gaussian data with them. Default: the Gaussian that fits f at
+        tau_max; of a Mixture its own; above 512 dimensions 0 and 1. Of a drift: of the distribution at tau_max itself.
     end_density : callable
         ln of the distribution at tau_max at x (n, dim), of shape (n,), instead of the Gaussian.
     tau_min, tau_max : float
-        Default 1e-3 and 3, or those of a Model.
+        Range of tau; default: 1e-3 and 3, or those of a Model.
     tolerance : float
-        Of the error of a step in every coordinate. Default: chosen by the errors that remain anyway, 1e-3 nats or more;
-        of a Model 1e-5.
-    label
-        As in `Model.score`.
+        Error of a step in every coordinate; default: chosen by the other errors, 1e-3 nats or more; of a Model 1e-5.
+    label : int or array_like of int of shape (n,)
+        Of a Model with classes, as in `Model.score`.
     seed : int
-        Of the probes.
+        Seed of the probes.
     threads : int
         0: one per core. f is called from the calling thread.
-    method : str
-        "ode"; of a Model with the energy head also "direct", one pass of its network, or "auto", one pass where its error
-        is at most `error`, else the ODE.
+    method : {"ode", "direct", "auto"}
+        The probability-flow ODE; of a Model with the energy head also one pass of its network, or one pass where its error is
+        at most `error`, else the ODE.
     error : float
         Of "auto", in nats.
 
     Returns
     -------
     LogLikelihood
+        ln p of each sample in nats, with errors, means and bits per dimension.
+
+    See Also
+    --------
+    Model.log_likelihood : The values alone.
+    generate : Samples of the same score.
+
+    Notes
+    -----
+    The probability flow dx/dtau = F - s [1]_ carries the distribution at tau_max to tau_min, and
+    d ln p/dtau = -div(F - s) along it. p is the density of data with the noise of tau_min. docs/howto/likelihoods.md has the
+    formulas and what the error counts.
+
+    References
+    ----------
+    .. [1] Y. Song et al., "Score-based generative modeling through stochastic differential equations", ICLR 2021.
+    .. [2] M. F. Hutchinson, "A stochastic estimator of the trace of the influence matrix", Comm. Statist. 18, 1989.
 
     Examples
     --------

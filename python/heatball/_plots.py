@@ -14,6 +14,13 @@ TAU = 0.1  # at which a model is drawn
 PICTURES = 6  # of several times in the plane
 LOG_SPAN = 30  # of log-densities in a picture; lower ones have the lowest colour
 UNKNOWN = "error not known"
+# The look of figures: colours of Okabe and Ito, as src/plot/figure_files.c has them.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000"]
+IMAGE, CURVES_MAP = "Blues", "viridis"  # of pictures, of curves by time
+STYLE: dict[str, Any] = {
+    "font.family": "DejaVu Sans", "font.size": 11, "axes.titlesize": 12, "legend.fontsize": 10, "legend.frameon": False,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#404040", "axes.grid": True, "axes.axisbelow": True,
+    "grid.color": "#e3e3e3", "grid.linewidth": 0.8, "xtick.color": "#202020", "ytick.color": "#202020"}
 
 
 def pyplot() -> Any:
@@ -26,9 +33,18 @@ def pyplot() -> Any:
     return matplotlib.pyplot
 
 
+def styled(**more: Any) -> Any:
+    """Return the settings of matplotlib for new figures, as a context."""
+    import matplotlib
+    return pyplot().rc_context({**STYLE, "axes.prop_cycle": matplotlib.cycler(color=COLOURS), **more})
+
+
 def new_axes(ax: Any, **options: Any) -> Any:
     """Return `ax`, or the axes of a new figure."""
-    return pyplot().subplots(**options)[1] if ax is None else ax
+    if ax is not None:
+        return ax
+    with styled():
+        return pyplot().subplots(**options)[1]
 
 
 # ---- solutions ------------------------------------------------------------------------------------
@@ -108,8 +124,8 @@ def _mark_unknown(ax: Any, x: Any, y: Any, known: Any) -> bool:
 
 def _colours(n: int) -> Any:
     if n == 1:
-        return ["C0"]
-    return pyplot().get_cmap("viridis")(np.linspace(0, 0.9, n))
+        return [COLOURS[0]]
+    return pyplot().get_cmap(CURVES_MAP)(np.linspace(0, 0.9, n))
 
 
 def _bar_of_labels(ax: Any, labels: Any, name: str) -> None:
@@ -142,8 +158,9 @@ def _pictures(s: Any, quantity: str, which: Sequence[int], ax: Any) -> Any:
     columns = min(len(which), 3)
     rows = -(-len(which) // columns)
     if ax is None:
-        figure, axes = pyplot().subplots(rows, columns, squeeze=False, figsize=(1.2 + 4.4 * columns, 3.8 * rows), sharex=True,
-                                         sharey=True, constrained_layout=True)
+        with styled(**{"axes.grid": False}):
+            figure, axes = pyplot().subplots(rows, columns, squeeze=False, figsize=(1.2 + 4.4 * columns, 3.8 * rows), sharex=True,
+                                             sharey=True, constrained_layout=True)
     else:
         figure, axes = ax.figure, np.array([[ax]])
     for one in axes.ravel()[len(which):]:
@@ -165,11 +182,11 @@ def _pictures(s: Any, quantity: str, which: Sequence[int], ax: Any) -> Any:
 def _picture(ax: Any, x: Any, values: Any, known: Any, span: Any) -> Any:
     mesh = _as_mesh(x)
     if mesh is None:
-        drawn = ax.scatter(x[:, 0], x[:, 1], c=values, cmap="viridis", s=25, **span)
+        drawn = ax.scatter(x[:, 0], x[:, 1], c=values, cmap=CURVES_MAP, s=25, **span)
     else:
         first, second, order = mesh
         drawn = ax.pcolormesh(first, second, values[order].reshape(len(first), len(second)).T, shading="nearest",
-                              cmap="viridis", **span)
+                              cmap=IMAGE, **span)
     away = ~known & np.isfinite(values)
     if away.any():
         ax.plot(x[away, 0], x[away, 1], "x", color="crimson", markersize=4, label=UNKNOWN)
@@ -200,7 +217,7 @@ def _arrows(ax: Any, x: Any, score: Any) -> None:
     length = np.hypot(*score[chosen].T)
     scale = np.quantile(length, 0.9) or 1.0
     drawn = score[chosen] / np.maximum(length, scale)[:, None]
-    ax.quiver(x[chosen, 0], x[chosen, 1], drawn[:, 0], drawn[:, 1], color="white", edgecolor="black", linewidth=0.4,
+    ax.quiver(x[chosen, 0], x[chosen, 1], drawn[:, 0], drawn[:, 1], color=COLOURS[1],
               angles="xy", width=0.005, scale=24)
 
 
@@ -298,7 +315,7 @@ def plot_model(model: Any, x: Any, tau: Any, n: int | None, label: Any, seed: in
     elif model.dim == 2:
         _plane_of_model(ax, model, x, tau, label, rows)
     else:
-        ax.plot(x[:, 0], x[:, 1], ".", markersize=3, color="C1", label=rows)
+        ax.plot(x[:, 0], x[:, 1], ".", markersize=3, color=COLOURS[1], label=rows)
     ax.set_xlabel(names[0])
     ax.set_ylabel(names[1] if model.dim > 1 else "")
     ax.legend(loc="upper right", framealpha=0.8)
@@ -312,13 +329,13 @@ def _box(values: Any) -> tuple[float, float]:
 
 
 def _line_of_model(ax: Any, model: Any, x: Any, tau: float, label: Any, rows: str) -> None:
-    ax.hist(x, bins=max(10, int(len(x) ** 0.5)), density=True, color="C1", alpha=0.4, label=rows)
+    ax.hist(x, bins=max(10, int(len(x) ** 0.5)), density=True, color=COLOURS[1], alpha=0.4, label=rows)
     places = np.linspace(*_box(x), 400)
     if model.head == "energy":
         ax.plot(places, np.exp(model.log_density(places, tau, label)), label=f"learnt density, tau = {tau:g}")
         return
     other = ax.twinx()
-    other.plot(places, model.score(places, tau, label)[:, 0], "C2", label=f"learnt score, tau = {tau:g}")
+    other.plot(places, model.score(places, tau, label)[:, 0], COLOURS[2], label=f"learnt score, tau = {tau:g}")
     other.set_ylabel("score")
     other.legend(loc="upper left", framealpha=0.8)
 
@@ -329,12 +346,13 @@ def _plane_of_model(ax: Any, model: Any, x: Any, tau: float, label: Any, rows: s
     if model.head == "energy":
         values = model.log_density(points, tau, label)
         density = np.exp(values - values.max()).reshape(120, 120)
-        ax.pcolormesh(sides[0], sides[1], density.T, shading="nearest", cmap="Blues")
+        ax.grid(False)
+        ax.pcolormesh(sides[0], sides[1], density.T, shading="nearest", cmap=IMAGE)
         ax.set_title(f"learnt density at tau = {tau:g} (blue)")
     else:
         _arrows_of_field(ax, points, model.score(points, tau, label))
         ax.set_title(f"learnt score at tau = {tau:g}")
-    ax.plot(x[:, 0], x[:, 1], ".", markersize=2.5, color="C1", label=rows)
+    ax.plot(x[:, 0], x[:, 1], ".", markersize=2.5, color=COLOURS[1], label=rows)
 
 
 def _arrows_of_field(ax: Any, points: Any, score: Any) -> None:

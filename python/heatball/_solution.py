@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heatball._files import write
+from heatball._grid import Evaluation, Grid, evaluate
 from heatball._native import Column
-from heatball._tables import Shown
-from heatball._types import Floats
+from heatball._tables import Shown, plain
+from heatball._types import ArrayLike, Floats, Path
 
 __all__ = ["Solution"]
 
@@ -20,7 +23,9 @@ class Solution(Shown):
     Attributes
     ----------
     x : ndarray of shape (n, dim)
+        The points.
     density, density_se, log_density, log_density_se : ndarray of shape (n,)
+        u and ln u, with errors.
     score, score_se : ndarray of shape (n, dim)
         The gradient of the log-density.
     entropy_density, entropy_density_se : ndarray of shape (n,)
@@ -37,6 +42,18 @@ class Solution(Shown):
         Walks or trajectories behind each point; 0 for methods that do not sample.
     warnings : dict of int to str
         Why the errors of a point, by its index, cannot be trusted; such errors are infinite.
+    config : dict
+        The arguments of `solve` other than defaults, of a function its name, and the version under the key "heatball".
+        Without that key ``heatball.solve(**config)`` solves it again.
+
+    See Also
+    --------
+    solve : Make one.
+
+    Notes
+    -----
+    What an error is depends on the method: an estimate from refinement (grid), a standard error (particles, walk, network,
+    meanvalue), or a bound of rounding (closed forms).
 
     Of several times all of these but `x`, `t`, `method` and `note` have an axis of the times before their own: density has
     shape (times, n) and score (times, n, dim); time and tau are arrays of shape (times,), `methods` is a list for each time, and
@@ -67,6 +84,9 @@ class Solution(Shown):
     methods: list[Any]
     samples: NDArray[Any]
     warnings: dict[Any, str]
+    config: dict[str, Any] = {}
+    _grid: Grid | None = None
+    _loaded = False
 
     def __init__(self, x: Floats, columns: Mapping[str, Floats], time: Any, tau: Any, method: str, note: str,
                  methods: list[Any], samples: NDArray[Any], warnings: dict[Any, str]) -> None:
@@ -122,12 +142,101 @@ class Solution(Shown):
                     for key, text in self.warnings.items()]
         return {**{name: getattr(self, name) for name in names}, "warnings": warnings}
 
-    def plot(self, quantity: str = "density", *, time: float | None = None, ax: Any = None) -> Any:
-        """Draw a quantity with its error, by matplotlib; return the axes.
+    def __call__(self, x: ArrayLike, *, time: float | None = None) -> Evaluation:
+        """Evaluate the grid behind the solution at other points, without solving again.
 
-        In one dimension: a curve with its error, of several times coloured by time. In two dimensions: a picture if the points are a
-        mesh (`mesh`), else coloured points; of several times up to six pictures. Above: points by their number, or of several
-        times curves over time. Values whose error is not known are marked.
+        Parameters
+        ----------
+        x : array_like of shape (n, dim), or (n,) or a number for dim = 1
+            Points inside the grid's box.
+        time : float
+            Of several times the one to evaluate; default: all.
+
+        Returns
+        -------
+        Evaluation
+            Density, log-density and score with their errors.
+
+        Raises
+        ------
+        ArgumentError
+            A point is outside the box, or there is no grid: the methods "grid" and "meanvalue" leave one.
+
+        Examples
+        --------
+        >>> import heatball
+        >>> s = heatball.solve("-x", "sqrt(2)", "gaussian(mean=0, var=1)", 0.7, [0.0])
+        >>> s([0.5, 1.0]).score.round(4).tolist()
+        [[-0.5], [-1.0]]
+        """
+        return evaluate(self, self._grid, x, time)
+
+    def save(self, path: Path) -> None:
+        """Write the solution to an .npz file, which `heatball.load` reads.
+
+        Parameters
+        ----------
+        path : path
+            The file, with the name as it is given. It is whole or not there.
+
+        See Also
+        --------
+        load : Read it again.
+
+        Notes
+        -----
+        The file has the arrays, the warnings and `config`, but not the grid: a solution that was read cannot be
+        called at other points.
+
+        Examples
+        --------
+        >>> import os, tempfile, heatball
+        >>> s = heatball.solve("-x", "sqrt(2)", "gaussian(mean=0, var=1)", 0.7, [0.0, 1.5])
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     s.save(os.path.join(directory, "s.npz"))
+        ...     heatball.load(os.path.join(directory, "s.npz")).config["drift"]
+        '-x'
+        """
+        state = {name: value for name, value in vars(self).items() if name[0] != "_" and name not in ("config", "warnings")}
+        arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+        given = {name: value for name, value in self.config.items() if isinstance(value, np.ndarray) or name == "at"}
+        write(path, "Solution", {
+            "values": {name: plain(value) for name, value in state.items() if name not in arrays},
+            "config": {name: plain(value) for name, value in self.config.items() if name not in given},
+            "warnings": [[list(key) if isinstance(key, tuple) else key, text] for key, text in self.warnings.items()],
+        }, {**arrays, **{f"config {name}": value for name, value in given.items()}})
+
+    @classmethod
+    def _from_file(cls, head, arrays):
+        """The solution of a file's content."""
+        given = {name.removeprefix("config "): value for name, value in arrays.items() if name.startswith("config ")}
+        values = {**head["values"], **{name: value for name, value in arrays.items() if not name.startswith("config ")}}
+        shape = (*np.shape(values["time"]), len(values["x"]))
+        for name in _columns():
+            if values[name].shape[:len(shape)] != shape:
+                raise ValueError(f"{name} has shape {values[name].shape}")
+        self = cls.__new__(cls)
+        self.__dict__.update(values, config={**head["config"], **given}, _loaded=True,
+                             warnings={tuple(key) if isinstance(key, list) else key: text for key, text in head["warnings"]})
+        self._title()  # what is missing is found here
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**{name: value for name, value in self.__dict__.items() if name != "_grid"}, "_loaded": True}
+
+    def __copy__(self) -> "Solution":
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Solution":
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update({name: value if name == "_grid" else copy.deepcopy(value, memo)
+                              for name, value in self.__dict__.items()})
+        return twin
+
+    def plot(self, quantity: str = "density", *, time: float | None = None, ax: Any = None) -> Any:
+        """Draw a quantity with its error, by matplotlib.
 
         Parameters
         ----------
@@ -140,12 +249,19 @@ class Solution(Shown):
 
         Returns
         -------
-        matplotlib.axes.Axes, or an array of them for several pictures
+        matplotlib.axes.Axes, or an array of them
+            The axes; an array for several pictures.
 
         Raises
         ------
         ImportError
             When matplotlib is not installed.
+
+        Notes
+        -----
+        In one dimension: a curve with its error, of several times coloured by time. In two dimensions: a picture if the points are
+        a mesh, else coloured points; of several times up to six pictures. Above: points by their number, or curves over time.
+        Values whose error is not known are marked.
 
         Examples
         --------
@@ -159,3 +275,7 @@ class Solution(Shown):
 
 
 Solution.__module__ = "heatball"
+
+
+def _columns():
+    return [column.name.removeprefix("COLUMN_").lower() for column in Column]

@@ -70,6 +70,11 @@ class Shown:
     def to_dict(self) -> dict[str, Any]:
         """Return all values as a dict of plain numbers, texts and lists.
 
+        Returns
+        -------
+        dict
+            With lists instead of arrays, as JSON has them.
+
         Examples
         --------
         >>> import heatball
@@ -79,7 +84,12 @@ class Shown:
         return {name: plain(value) for name, value in self._values().items()}
 
     def to_pandas(self) -> Any:
-        """Return the table as a pandas.DataFrame; single values beside a table are in its ``attrs``.
+        """Return the table as a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With a row for each row of the table; single values beside it are in its ``attrs``.
 
         Raises
         ------
@@ -113,14 +123,19 @@ class Result(Shown, dict):  # type: ignore[type-arg]
     Parameters
     ----------
     values : mapping
+        The entries.
     title : str
         Its first line.
     axes : sequence of str
-        What the axes of its arrays are, if they make one table: ("point", "radius") for arrays of shape (n, k), or
-        (n, k, dim) for vectors, which have a column for each component. An entry with the name of an axis has the values
-        along it; else its places 0, 1, ... are counted.
+        What the axes of its arrays are, if they make one table: ("point", "radius") for arrays of shape (n, k), or (n, k, dim)
+        for vectors, which have a column for each component. An entry with the name of an axis has the values along it;
+        default: 0, 1, ...
     rows : str
         The entry, if any, that is a list of dicts: the rows of the table.
+
+    See Also
+    --------
+    Solution : Result of `solve`.
 
     Examples
     --------
@@ -155,7 +170,23 @@ class Result(Shown, dict):  # type: ignore[type-arg]
         return [*super().__dir__(), *map(str, self)]
 
     def copy(self) -> "Result":
-        return type(self)(self, self._name, self._axes, self._rows)
+        """Return a shallow copy with the same title and axes.
+
+        Returns
+        -------
+        Result
+            Of the same type.
+
+        Examples
+        --------
+        >>> import heatball
+        >>> c = heatball.ball.constants(2)
+        >>> c.copy() == c
+        True
+        """
+        twin = type(self)(self, self._name, self._axes, self._rows)
+        twin.__dict__.update(self.__dict__)
+        return twin
 
     def _title(self) -> str:
         return self._name or "Result"
@@ -210,14 +241,19 @@ class Result(Shown, dict):  # type: ignore[type-arg]
         return dict(self)
 
     def plot(self, *names: str, ax: Any = None) -> Any:
-        """Draw columns of the table, with their errors, along its last axis; return the matplotlib axes.
+        """Draw columns of the table, with their errors, along its last axis.
 
         Parameters
         ----------
         *names : str
-            Which columns; by default all that have no error of their own name.
+            Which columns; default: all that are no errors of others.
         ax : matplotlib.axes.Axes
             Where to draw; default: a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
 
         Raises
         ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import sys
 import time
@@ -32,97 +33,155 @@ NUMBERS = {name for name, row in SETTINGS.items()
 WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
 
 
-def train(data: Mixture | Path | ArrayLike, method: str = "hb", *, head: str = "energy", process: str = "ou",
-          drift: str | Sequence[str] | None = None, noise: str | float | ArrayLike | None = None,
-          convention: str | None = None, params: Mapping[str, float] | None = None,
-          labels: ArrayLike | None = None, epochs: int | None = None, batch: int | None = None,
-          steps: int | None = None, max_time: float | None = None, width: int | None = None, depth: int | None = None,
-          residual: bool | None = None, time_features: int | None = None, rate: float | None = None,
-          ema: float | None = None, clip: float | None = None, tau_min: float | None = None,
-          tau_max: float | None = None, tau_focus: float | None = None, weight: float | None = None,
-          warmup: int | None = None, ramp: int | None = None, ball_share: float | None = None,
-          sigma_max: float | None = None, anchors: int | None = None, anchor_spread: float | None = None,
-          nodes: int | None = None, target_rows: int | None = None, label_dropout: float | None = None,
-          standardise: str | bool | None = None, pixels: tuple[float, float] | None = None, half: bool | None = None,
-          n: int = 2000, seed: int = 42, checkpoint: Path | None = None, checkpoint_every: int | None = None,
-          resume: bool = False, log: Path | None = None, watch: Callable[[int, Model], Any] | None = None,
-          watch_every: int | None = None, anchor_tau_min: float | None = None, constraint_every: int | None = None,
+def train(data: Mixture | Path | ArrayLike, method: str = "hb", *,
+          # data and process
+          labels: ArrayLike | None = None, n: int = 2000, pixels: tuple[float, float] | None = None,
+          standardise: str | bool | None = None, process: str = "ou", drift: str | Sequence[str] | None = None,
+          noise: str | float | ArrayLike | None = None, convention: str | None = None,
+          params: Mapping[str, float] | None = None,
+          # network
+          head: str = "energy", width: int = 256, depth: int = 3, residual: bool = False, time_features: int = 8,
+          half: bool = False,
+          # loss
+          tau_min: float = 0.001, tau_max: float = 3.0, tau_focus: float = 0.0, target_rows: int = -1,
+          label_dropout: float = 0.1, weight: float | None = None, warmup: float = 0.1, ramp: float = 0.3,
+          ball_share: float | None = None, sigma_max: float = 1 / (4 * math.pi), nodes: int = 8, anchors: int = 0,
+          anchor_spread: float | None = None, anchor_tau_min: float = 0.0, constraint_every: int = 0,
+          # run
+          epochs: int = 600, batch: int = 256, steps: int = 0, max_time: float = 0.0, rate: float = 0.002,
+          ema: float = 0.998, clip: float = 1.0, seed: int = 42, checkpoint: Path | None = None,
+          checkpoint_every: int = 0, resume: bool = False, log: Path | None = None,
+          watch: Callable[[int, Model], Any] | None = None, watch_every: int = 0,
           progress: bool | Callable[[int, int], Any] | None = None, threads: int = 0) -> Model:
     """Train a score model on data.
+
+    The parameters stand in four groups: data and process (up to `params`), network (`head` to `half`), loss (`tau_min` to
+    `constraint_every`) and run (`epochs` to `threads`).
 
     Parameters
     ----------
     data : array_like of shape (n, dim), or (n,) for dim = 1; (n, height, width); Mixture; or str
-        Rows of any real dtype; or grey images, as `images` returns them, whose sides the model
-        keeps; or a mixture, or the name of a planar set, from which `n` rows are drawn; or the path
-        of a .npy or .csv file of rows; the model keeps the names in the header of a .csv.
-    method : str
-        "hb" (denoising and the heat-ball residual), "dsm" (denoising alone), "fp" (denoising and the
-        pointwise Fokker-Planck residual) or "hb-paper". docs/explanation/losses.md.
-    head : str
-        "energy" (a log-density, whose gradient is the score), "score" (a vector), or "helmholtz"
-        (dim 2: a gradient and a rotation).
-    process : str
-        What adds the noise: "ou", "ve", or "drift", which `drift` implies.
+        Samples of any real dtype; grey images, as `images` returns them; a mixture, or the name of a data set, from
+        which `n` samples are drawn; or the path of a .npy or .csv file. The model keeps the names in the header of a .csv.
+    method : {"hb", "dsm", "fp", "hb-paper"}
+        The loss: denoising and the heat-ball residual, denoising alone, denoising and the pointwise Fokker-Planck residual,
+        or the heat-ball loss as printed in the paper.
+    labels : array_like of int of shape (n,)
+        Classes 0, 1, ...; the model then knows the whole and each class.
+    n : int
+        Samples drawn from a mixture or a named data set.
+    pixels : pair of float
+        Values of black and white in images; default: (0, 1).
+    standardise : {"maps", "axis", "common", "no"} or bool
+        How data are shifted and scaled before the process: each column to mean 0 and variance 1 ("axis"), the same behind
+        a logarithm, arsinh or logit of each column with heavy tails or bounds ("maps"), all columns by one scale, or
+        not at all. Default, and True: "maps" for samples and files, "common" for images. False, and default with
+        `drift`, a mixture or a named data set: "no".
+    process : {"ou", "ve", "drift"}
+        The noising process; `drift` implies "drift".
     drift : str or list of str
-        F of dx = F(x) dtau + sqrt(2) dW: components separated by commas, or one each, as in `solve`.
+        F of dx = F(x) dtau + sqrt(2) dW, as in `solve`.
     noise : str, float, array_like, or list
-        With `drift`: G of dx = F(x) dt + G(x) dW instead of sqrt(2), as in `solve`: one number or text for all axes,
-        one for each, or a matrix; tau is then the time t. What a change of coordinates makes one number is taken,
-        such as constant matrices of full rank and "0.2*x[i]"; everything that the model gives stays in x.
-    convention : str
-        "ito" or "stratonovich": how noise that depends on x is meant; "ito".
+        With `drift`: G of dx = F(x) dt + G(x) dW instead of sqrt(2), as in `solve`; tau is then the time t. It must
+        become one number by a change of coordinates: constant matrices of full rank do, and "0.2*x[i]".
+    convention : {"ito", "stratonovich"}
+        The sense of noise that depends on x; default: "ito".
     params : dict
         Named numbers of `drift` and `noise`.
-    labels : array_like of shape (n,)
-        Classes 0, 1, ...; the model then knows the whole and each class.
-    epochs, batch, steps, max_time : int, int, int, float
-        600 times through the data in batches of 256; or so many steps instead; at most so many
-        seconds.
-    width, depth, residual, time_features : int, int, bool, int
-        Of the network: 256, 3, False, 8.
-    rate, ema, clip : float
-        Peak learning rate 0.002, decay of the averaged weights 0.998, largest gradient 1.
-    tau_min, tau_max, tau_focus : float
-        The range of tau: 0.001, 3; how much more rows get a tau around the middle of its logarithm,
-        0 (as many everywhere) to 0.9.
-    weight, warmup, ramp, ball_share, sigma_max, anchors, anchor_spread, nodes, target_rows, anchor_tau_min, constraint_every
-        Of the constraint; docs/explanation/training.md has the defaults.
-    label_dropout : float
-        The fraction of rows that are shown without their label: 0.1.
-    standardise : str or bool
-        How the data are shifted and scaled before the process: "axis", each column to mean 0 and
-        variance 1; "maps", the same behind a logarithm, arsinh or logit of each column with heavy tails or
-        bounds (`Model.maps`); "common", all columns by one scale, so that the mean of the variances is 1; "no".
-        Default, and True: "maps" for rows and files, "common" for images; but "no" (also False) with
-        `drift`, which is in their units, and for mixtures and named sets, whose exact scores are then
-        those of the same tau.
-    pixels : pair of float
-        Images: the values of black and white in `data`, which the model keeps; (0, 1).
+    head : {"energy", "score", "helmholtz"}
+        What the network gives: a log-density, whose gradient is the score; a vector; or (dim 2) a gradient and a rotation.
+    width, depth : int
+        Width and number of the hidden layers.
+    residual : bool
+        Add the input of a hidden layer to its output.
+    time_features : int
+        Numbers by which ln tau enters the network.
     half : bool
-        Round the weights at the end to 16 bits: a file of half the size; False.
-    n : int
-        Rows drawn from a mixture or a named set.
+        Round the weights at the end to 16 bits.
+    tau_min, tau_max : float
+        The range of tau.
+    tau_focus : float
+        0 to 0.9: 1/(1 - tau_focus) times as many samples around the middle of ln tau.
+    target_rows : int
+        Samples over which a denoising target is averaged; 0: the sample itself; -1: 512 for "hb" in up to 64 dimensions,
+        else 0.
+    label_dropout : float
+        Fraction of samples that are shown without their label.
+    weight : float
+        Weight of the constraint; default: chosen by the loss and the dimension.
+    warmup, ramp : float
+        Fractions of the steps without the constraint, and over which its weight then rises.
+    ball_share : float
+        Fraction of the time before an anchor that its heat ball reaches back, r^2 = 4 pi ball_share tau; default:
+        min(0.03, 0.16/dim), above 64 dimensions 0.128/dim.
+    sigma_max : float
+        Of "hb-paper": largest backward time of the unit ball that is used.
+    nodes : int
+        Random probes of "fp" above 3 dimensions; nodes of a heat ball of "hb" above 64.
+    anchors : int
+        Points of a step at which the constraint is taken; 0: chosen by the dimension.
+    anchor_spread : float
+        Anchors are data with 1 + anchor_spread^2 times the variance of the noise; default: 1, above 64 dimensions 0.
+    anchor_tau_min : float
+        Smallest tau of the anchors; 0: `tau_min`, and 0.02 with a head other than "energy".
+    constraint_every : int
+        Take the constraint in every so many steps, with as many times its weight; 0: 1, above 16 dimensions 4.
+    epochs, batch : int
+        Passes through the data, and samples of a step.
+    steps : int
+        Steps of the optimiser instead of epochs; 0: epochs.
+    max_time : float
+        Seconds after which the training ends; 0: no limit.
+    rate, ema, clip : float
+        Peak learning rate of Adam, decay of the averaged weights, largest norm of a gradient (0: no limit).
     seed : int
-        Of all that is drawn.
-    checkpoint, checkpoint_every, resume : path, int, bool
-        A file that keeps the state, written every so many epochs, at the end and on Ctrl-C; resume
-        from it if it is there.
+        Seed of all random numbers.
+    checkpoint : path
+        File that keeps the state of the training. It is written at the end and on Ctrl-C.
+    checkpoint_every : int
+        Epochs between two checkpoints; 0: none between.
+    resume : bool
+        Resume from `checkpoint` if it is there.
     log : path
-        A .csv of losses by step.
+        A .csv file of losses by step, which `training_log` reads.
     watch : callable
-        watch(step, model), called every `watch_every` steps (default: a twentieth of them) and after
-        the last one. The model is lent: it ends with the call, so copy or save what must stay.
-        What it raises ends the training.
+        watch(step, model), called every `watch_every` steps and after the last one. The model ends with the call: copy or
+        save what must stay. An exception ends the training.
     watch_every : int
+        Steps between two calls of `watch`; 0: a twentieth of the steps.
     progress : bool or callable
-        True: a line on the standard error stream, of a process group that of rank 0; or progress(step, steps).
+        True: a line on the standard error stream; or progress(step, steps).
     threads : int
         0: one per core. The weights do not depend on it.
 
     Returns
     -------
     Model
+        With the averaged weights.
+
+    Raises
+    ------
+    ArgumentError
+        A ValueError: an argument is outside its range, or a checkpoint has other settings.
+    Error
+        The training diverged, or a file cannot be written.
+
+    See Also
+    --------
+    ScoreDensity : The same for tables, with maps of the columns.
+    certify : Test what was learnt.
+    training_log : Read the losses.
+
+    Notes
+    -----
+    The process "ou" is dx = -x dtau + sqrt(2) dW, "ve" dx = sqrt(2) dW. The model is fitted by denoising score matching [1]_
+    [2]_ to grad ln u(x, tau), u the density of the data with the noise of tau. "hb" adds the residual of the mean-value
+    identity over heat balls, "fp" that of the Fokker-Planck equation. docs/explanation/losses.md has the formulas.
+
+    References
+    ----------
+    .. [1] P. Vincent, "A connection between score matching and denoising autoencoders", Neural Computation 23, 2011.
+    .. [2] Y. Song et al., "Score-based generative modeling through stochastic differential equations", ICLR 2021.
 
     Examples
     --------

@@ -15,16 +15,26 @@ __all__ = ["training_log"]
 
 
 def training_log(path: str | os.PathLike[str]) -> Result:
-    """Read the .csv of losses that ``train(log=...)`` or ``heatball train --log`` has written.
+    """Read the .csv file of losses that ``train(log=...)`` or ``heatball train --log`` has written.
 
     Parameters
     ----------
     path : path
+        The .csv file.
 
     Returns
     -------
     Result
-        The columns of the file, each an array over the steps: step, loss, dsm, constraint, ...; docs/explanation/training.md.
+        The columns of the file, each an array over the steps: step, loss, dsm, constraint, ...
+
+    Raises
+    ------
+    ArgumentError
+        A ValueError: the file is no log of a training.
+
+    See Also
+    --------
+    train : Write it.
 
     Examples
     --------

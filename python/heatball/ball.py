@@ -1,9 +1,19 @@
-"""The heat ball: constants, exact samplers, kernels, cubature."""
+"""Measures on the heat ball: exact draws, nodes and weights, kernels, constants.
+
+The heat ball of radius r in dimension d is E_r = {(y, s): s > 0, Phi(y, s) >= r^-d}, Phi the heat kernel and s time
+backward from an anchor. The mean of a caloric function over E_r under the Watson measure kappa is its value at the anchor.
+
+    sample      exact draws from the kappa, source and gradient measures
+    nodes       nodes and weights of a cubature, for small dimensions
+    kernel      the kernels themselves
+    constants   the constants of the representation
+    plot        a picture of a ball
+"""
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +26,57 @@ from heatball._native import (MAX_DIM, BallConstants, Cubature, Kernel, Measure,
 from heatball._tables import Result
 from heatball._types import ArrayLike, Floats
 
-__all__ = ["constants", "cubature", "kernel", "plot", "sample"]
+__all__ = ["sample", "nodes", "kernel", "constants", "plot", "Draws", "Nodes", "cubature"]
 
 MEASURES = {measure.name.removeprefix("MEASURE_").lower(): int(measure) for measure in Measure}
 KERNELS = {kernel.name.removeprefix("KERNEL_").lower(): int(kernel) for kernel in Kernel}
 CHUNK = 1 << 24  # normals between two chances for KeyboardInterrupt: some 0.1 s
+
+
+class Draws(NamedTuple):
+    """Draws from a measure on the heat ball; made by `sample`.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n, dim)
+        Places relative to the anchor.
+    sigma : ndarray of shape (n,)
+        Times backward from the anchor, positive.
+
+    Examples
+    --------
+    >>> import heatball
+    >>> z, sigma = heatball.ball.sample("kappa", 3, 10)
+    >>> z.shape, sigma.shape
+    ((10, 3), (10,))
+    """
+
+    z: NDArray[Any]
+    sigma: NDArray[Any]
+
+
+class Nodes(NamedTuple):
+    """Nodes and weights of a cubature for a measure on the heat ball; made by `nodes`.
+
+    Parameters
+    ----------
+    z : ndarray of shape (size, dim)
+        Places relative to the anchor.
+    sigma : ndarray of shape (size,)
+        Times backward from the anchor, positive.
+    weight : ndarray of shape (size,)
+        Positive, with sum 1.
+
+    Examples
+    --------
+    >>> import heatball
+    >>> heatball.ball.nodes("kappa", 2, degree=3).weight.sum().round(12)
+    1.0
+    """
+
+    z: Floats
+    sigma: Floats
+    weight: Floats
 
 
 def _dim(dim):
@@ -39,14 +95,17 @@ def constants(dim: int, lift: int = 0) -> Result:
     dim : int
         1 to 1000000.
     lift : int
-        0 to 1000000: the ball lives in D = dim + lift dimensions.
+        Auxiliary dimensions, 0 to 1000000: the ball is in D = dim + lift dimensions.
 
     Returns
     -------
-    Result, a dict
-        The keys are those of ``heatball constants --json``: dim, lift, C1, C2, C3, c_g, volume,
-        sigma_star, R_max, mean_sigma, one_plus_chi2 (``math.inf`` for D <= 2), C_d, C_sharp,
-        source_mass, gradient_mass, cylinder_volume, cylinder_ratio.
+    Result
+        The keys are those of ``heatball constants --json``: dim, lift, C1, C2, C3, c_g, volume, sigma_star, R_max, mean_sigma,
+        one_plus_chi2 (inf for D <= 2), C_d, C_sharp, source_mass, gradient_mass, cylinder_volume, cylinder_ratio.
+
+    See Also
+    --------
+    sample : Draws from the measures.
 
     Examples
     --------
@@ -63,23 +122,22 @@ def constants(dim: int, lift: int = 0) -> Result:
 
 
 def sample(measure: str, dim: int, n: int, *, lift: int = 0, radius: float = 1.0, seed: int = 1, first: int = 0,
-           dtype: Any = np.float64, threads: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+           dtype: Any = np.float64, threads: int = 0) -> Draws:
     """Draw exactly from a measure on the heat ball of a radius.
 
     Parameters
     ----------
-    measure : str
-        "kappa" (density |z|^2/(4 sigma^2), the Watson measure), "source" (ln Phi) or "gradient"
-        (|z|/(2 sigma)), each normalised to mass 1.
+    measure : {"kappa", "source", "gradient"}
+        Density |z|^2/(4 sigma^2) (the Watson measure), ln Phi, or |z|/(2 sigma), each normalised to mass 1.
     dim, n : int
         Dimension of z, and number of draws.
     lift : int
         Draw from the ball in dim + lift dimensions and keep the first dim coordinates.
     radius : float
-        z is already times radius, sigma times radius squared.
+        z has the factor radius, sigma the factor radius squared.
     seed, first : int
-        Draw i is a function of (measure, dim, lift, radius, seed, i); the result holds
-        i = first .. first+n-1. Chunks of any size give bit-identical results.
+        Draw i is a function of (measure, dim, lift, radius, seed, i); the result holds i = first .. first+n-1. Chunks of any
+        size give bit-identical results.
     dtype : dtype
         float64, or float32: the same draws, rounded.
     threads : int
@@ -87,9 +145,21 @@ def sample(measure: str, dim: int, n: int, *, lift: int = 0, radius: float = 1.0
 
     Returns
     -------
-    z : ndarray of shape (n, dim)
-    sigma : ndarray of shape (n,)
-        Time backward from the anchor, positive.
+    Draws
+        z of shape (n, dim), and sigma of shape (n,): time backward from the anchor, positive.
+
+    See Also
+    --------
+    nodes : A cubature for the same measures.
+
+    Notes
+    -----
+    The mean of a caloric function under kappa is its value at the anchor [1]_ [2]_.
+
+    References
+    ----------
+    .. [1] N. A. Watson, "A theory of subtemperatures in several variables", Proc. London Math. Soc. 26, 1973.
+    .. [2] L. C. Evans, "Partial Differential Equations", 2nd ed., AMS, 2010, section 2.3.2.
 
     Examples
     --------
@@ -112,14 +182,41 @@ def sample(measure: str, dim: int, n: int, *, lift: int = 0, radius: float = 1.0
     for start in range(0, n, rows):
         stop = min(start + rows, n)
         fill(law, first + start, stop - start, radius, threads, z[start:stop], sigma[start:stop])
-    return z, sigma
+    return Draws(z, sigma)
 
 
 def plot(dim: int, n: int = 4000, measure: str = "kappa", *, lift: int = 0, radius: float = 1.0, seed: int = 1,
          ax: Any = None) -> Any:
-    """Draw n draws of a heat ball with its boundary, sigma against z (one dimension) or |z|; return matplotlib's axes.
+    """Draw samples of a heat ball with its boundary, sigma against z (one dimension) or |z|, by matplotlib.
 
-    The boundary is |z|^2 = 2 D sigma ln(r^2/(4 pi sigma)), D = dim + lift. It needs matplotlib.
+    Parameters
+    ----------
+    dim, n : int
+        Dimension, and number of draws.
+    measure : {"kappa", "source", "gradient"}
+        As in `sample`.
+    lift : int
+        Auxiliary dimensions.
+    radius : float
+        Radius of the ball.
+    seed : int
+        Seed of the draws.
+    ax : matplotlib.axes.Axes
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+
+    Notes
+    -----
+    The boundary is |z|^2 = 2 D sigma ln(r^2/(4 pi sigma)), D = dim + lift.
 
     Examples
     --------
@@ -158,19 +255,25 @@ def kernel(name: str, y: ArrayLike, s: ArrayLike, radius: float = 1.0) -> Any:
 
     Parameters
     ----------
-    name : str
-        "heat": Phi(y, s) = (4 pi s)^(-d/2) exp(-|y|^2/(4s)), for every s > 0. The others are zero
-        outside the ball: "watson": |y|^2/(4 s^2 r^d), the density of kappa; "source": psi =
-        ln(r^d Phi); "gradient": |y|/(2s); "green": Phi - r^-d (1 + psi); "drift": Phi - r^-d.
+    name : {"heat", "watson", "source", "gradient", "green", "drift"}
+        The kernel; see the notes.
     y : array_like of shape (..., dim)
         The last axis holds the coordinates, also for dim = 1.
     s : array_like
         Backward time; broadcast with the other axes of y.
     radius : float
+        Radius of the ball.
 
     Returns
     -------
-    ndarray, or a float for one point
+    ndarray or float
+        The values; a float for one point.
+
+    Notes
+    -----
+    "heat" is Phi(y, s) = (4 pi s)^(-d/2) exp(-|y|^2/(4s)), for every s > 0. The others are 0 outside the ball: "watson"
+    |y|^2/(4 s^2 r^d), the density of kappa; "source" psi = ln(r^d Phi); "gradient" |y|/(2s); "green" Phi - r^-d (1 + psi);
+    "drift" Phi - r^-d.
 
     Examples
     --------
@@ -197,32 +300,35 @@ def kernel(name: str, y: ArrayLike, s: ArrayLike, radius: float = 1.0) -> Any:
     return out if shape else float(out)
 
 
-def cubature(measure: str, dim: int, *, lift: int = 0, degree: int | None = None, n_time: int | None = None,
-             n_radius: int | None = None, direction_degree: int | None = None,
-             rotate: tuple[int, int] | None = None) -> tuple[Floats, Floats, Floats]:
+def nodes(measure: str, dim: int, *, lift: int = 0, degree: int | None = None, n_time: int | None = None,
+          n_radius: int | None = None, direction_degree: int | None = None,
+          rotate: tuple[int, int] | None = None) -> Nodes:
     """Return nodes and weights of a cubature for a measure on the unit heat ball.
-
-    Either `degree`, or all of `n_time`, `n_radius` and `direction_degree`.
 
     Parameters
     ----------
-    measure : str
-        "kappa", "source" or "gradient".
+    measure : {"kappa", "source", "gradient"}
+        As in `sample`.
     dim, lift : int
         As in `sample`.
     degree : int
         A rule that is exact for polynomials z^alpha sigma^a with |alpha| + 2a <= degree.
     n_time, n_radius, direction_degree : int
-        A product rule: Gauss-Laguerre in L = -ln(4 pi sigma), Gauss-Jacobi in |z|^2/R^2, and a
-        rule on the sphere that is exact to this degree.
+        Instead of `degree`, all three: a product of Gauss-Laguerre in L = -ln(4 pi sigma), Gauss-Jacobi in |z|^2/R^2, and a rule
+        on the sphere that is exact to this degree.
     rotate : (int, int)
         (seed, index) of a random rotation; default: as built.
 
     Returns
     -------
-    z : ndarray of shape (size, dim)
-    sigma, weight : ndarray of shape (size,)
-        The weights are positive and sum to 1. For a radius r take r z and r^2 sigma.
+    Nodes
+        z of shape (size, dim), sigma and weight of shape (size,). The weights are positive with sum 1. For a radius r take
+        r z and r^2 sigma.
+
+    See Also
+    --------
+    sample : Random draws, for any dimension.
+    heatball.balls : Nodes behind anchors for a network of your own.
 
     Examples
     --------
@@ -245,7 +351,10 @@ def cubature(measure: str, dim: int, *, lift: int = 0, degree: int | None = None
         call("hb_cubature_nodes", 0, rule, *turn, pointer(z), pointer(sigma), pointer(weight))
     finally:
         library.hb_cubature_destroy(rule)
-    return z, sigma, weight
+    return Nodes(z, sigma, weight)
+
+
+cubature = nodes  # the name before
 
 
 def _rule_of(degree, n_time, n_radius, direction_degree):
@@ -256,4 +365,4 @@ def _rule_of(degree, n_time, n_radius, direction_degree):
         return "hb_cubature_exact", [c_int("degree", degree, 0, INT_MAX)]
     if degree is None and len(given) == 3:
         return "hb_cubature_product", [c_int(*item, 0, INT_MAX) for item in product.items()]
-    raise ArgumentError("cubature takes either degree, or n_time, n_radius and direction_degree")
+    raise ArgumentError("give either degree, or n_time, n_radius and direction_degree")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import tempfile
 import weakref
 
 import numpy as np
 
 from heatball._arguments import INT_MAX, c_int, path_bytes, pointer, real, uint64
-from heatball._context import Handle, call
+from heatball._context import Handle, alone, call
 from heatball._errors import ArgumentError, check
 from heatball._interrupt import interruptible
 from heatball._native import (Classifier as _CClassifier, ClassifierInfo, ClassifierSettings,
@@ -20,31 +22,31 @@ __all__ = ["Classifier"]
 
 
 class Classifier:
-    """A network that gives the probability of each class of a row, trained on rows with labels.
+    """A network that gives the probability of each class, trained on samples with labels.
 
     Parameters
     ----------
     x : array_like of shape (n, dim)
-        Rows; images as rows of side * side pixels.
-    labels : array_like of shape (n,)
+        Samples; images as rows of side * side pixels.
+    labels : array_like of int of shape (n,)
         Classes 0, 1, ...
     epochs, batch : int
-        20 times through the rows, 256 at a time.
+        Passes through the samples, and samples of a step.
     width, depth : int
-        Of the network: 256, 2.
+        Width and number of the hidden layers.
     rate, ema : float
-        Peak learning rate 0.002, decay of the averaged weights 0.998.
+        Peak learning rate, and decay of the averaged weights.
     shift : float
-        Square images are moved at random by up to so many pixels while it trains; default: 1 when
-        dim is a square of 64 or more, else 0.
+        Largest random shift of square images in pixels; default: 1 when dim is a square of 64 or more, else 0.
     seed : int
-        42.
+        Seed of all random numbers.
     threads : int
         0: one per core. The weights do not depend on it.
 
     Attributes
     ----------
     dim, classes, width, depth, parameters : int
+        Of the network.
 
     Examples
     --------
@@ -63,9 +65,8 @@ class Classifier:
     depth: int
     parameters: int
 
-    def __init__(self, x: ArrayLike, labels: ArrayLike, *, epochs: int | None = None, batch: int | None = None,
-                 width: int | None = None, depth: int | None = None, rate: float | None = None,
-                 ema: float | None = None, shift: float | None = None, seed: int = 42, threads: int = 0) -> None:
+    def __init__(self, x: ArrayLike, labels: ArrayLike, *, epochs: int = 20, batch: int = 256, width: int = 256,
+                 depth: int = 2, rate: float = 0.002, ema: float = 0.998, shift: float | None = None, seed: int = 42, threads: int = 0) -> None:
         given = dict(epochs=epochs, batch=batch, width=width, depth=depth, rate=rate, ema=ema,
                      shift=shift, seed=seed)
         settings, x = _settings(given), rows("x", x)
@@ -83,6 +84,16 @@ class Classifier:
     @classmethod
     def load(cls, path: Path) -> Classifier:
         """Read a classifier from a file that `save` has written.
+
+        Parameters
+        ----------
+        path : path
+            The .safetensors file.
+
+        Returns
+        -------
+        Classifier
+            With the weights of the file.
 
         Examples
         --------
@@ -108,12 +119,31 @@ class Classifier:
         self._handle = handle
         weakref.finalize(self, _destroy, handle, owner).atexit = False
 
+    def __reduce__(self):  # pickle, copy: through the bytes of its file
+        with alone(), tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "classifier.safetensors")
+            self.save(path)
+            with open(path, "rb") as file:
+                return _from_bytes, (file.read(),)
+
     def __repr__(self) -> str:
         return (f"Classifier of {self.classes} classes in dimension {self.dim}: width "
                 f"{self.width}, depth {self.depth}")
 
     def predict(self, x: ArrayLike, *, threads: int = 0) -> Floats:
-        """Return the probabilities of the classes, of shape (n, classes).
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        x : array_like of shape (n, dim)
+            Samples.
+        threads : int
+            0: one per core. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of shape (n, classes)
+            Probabilities; each row adds up to 1.
 
         Examples
         --------
@@ -134,6 +164,11 @@ class Classifier:
     def save(self, path: Path) -> None:
         """Write the classifier to a .safetensors file, which is whole or not there.
 
+        Parameters
+        ----------
+        path : path
+            The file.
+
         Examples
         --------
         >>> import os, tempfile
@@ -146,6 +181,14 @@ class Classifier:
         ['side.safetensors']
         """
         call("hb_classifier_save", 1, self._handle, path_bytes("path", path))
+
+
+def _from_bytes(data):
+    with alone(), tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "classifier.safetensors")
+        with open(path, "wb") as file:
+            file.write(data)
+        return Classifier.load(path)
 
 
 def _destroy(handle, owner):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-from typing import Any, overload
+import warnings
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,62 +20,102 @@ from heatball._native import Mixture as _CMixture, Process, ScoreError, library
 from heatball._tables import Result
 from heatball._types import ArrayLike, Floats
 
-__all__ = ["Mixture", "dataset"]
+__all__ = ["Mixture", "dataset", "dataset_names"]
 
 PROCESSES = {"ou": Process.PROCESS_OU, "ve": Process.PROCESS_VE}
 
 
-@overload
-def dataset(name: None = None) -> list[str]: ...
-@overload
-def dataset(name: str) -> Mixture: ...
-def dataset(name: str | None = None) -> Mixture | list[str]:
-    """Return one of the planar sets by its name, or the names.
+def dataset(name: str = None) -> Mixture:  # type: ignore[assignment]
+    """Return a two-dimensional data set by its name, as the mixture of Gaussians that it is drawn from.
 
     Parameters
     ----------
     name : str
-        One of the names; None: return the list of them.
+        One of `dataset_names`.
 
     Returns
     -------
-    Mixture, or list of str
+    Mixture
+        With exact samples, densities and scores.
+
+    Raises
+    ------
+    ArgumentError
+        A ValueError: there is no data set with this name.
+
+    See Also
+    --------
+    dataset_names : The names.
 
     Examples
     --------
     >>> import heatball
-    >>> heatball.dataset()[:2]
-    ['asymmetric_gmm', 'sparse_dense_gmm']
     >>> ring = heatball.dataset("ring")
     >>> ring, ring.sample(5).shape
     (Mixture of 96 Gaussians in dimension 2 (ring), (5, 2))
     """
     if name is None:
-        return texts(library.hb_data_names())
+        return _names_of_old()
     return Mixture._named(name)
 
 
-class Mixture:
-    """A Gaussian mixture, and its distribution at every tau of a process that adds noise.
+def dataset_names() -> list[str]:
+    """Return the names of the data sets that `dataset` takes.
 
-    The processes are "ou", dx = -x dtau + sqrt(2) dW, and "ve", dx = sqrt(2) dW; under both the
-    components stay Gaussian, so that density and score are exact.
+    Returns
+    -------
+    list of str
+        In a fixed order.
+
+    See Also
+    --------
+    dataset : A data set by its name.
+
+    Examples
+    --------
+    >>> import heatball
+    >>> heatball.dataset_names()[:2]
+    ['asymmetric_gmm', 'sparse_dense_gmm']
+    """
+    return texts(library.hb_data_names())
+
+
+def _names_of_old() -> Any:
+    """What dataset() gave before `dataset_names`; it goes with the next release."""
+    warnings.warn("dataset() without a name is deprecated; take dataset_names()", DeprecationWarning, stacklevel=3)
+    return dataset_names()
+
+
+class Mixture:
+    """A Gaussian mixture, and its distribution at every tau of a noising process.
 
     Parameters
     ----------
     weights : array_like of shape (k,)
         Positive; any scale.
     means : array_like of shape (k, dim)
+        Means of the components.
     covariances : array_like of shape (k, dim, dim)
+        Covariances of the components, positive definite.
 
     Attributes
     ----------
     weights, means, covariances : ndarray
         The weights add up to 1.
     mode_of : ndarray of shape (k,)
-        The part of the set (mode, arm, ring) that a component belongs to.
+        The part of the data set (mode, arm, ring) that a component belongs to.
     name, description : str
-        Of a named set; None otherwise.
+        Of a named data set; None otherwise.
+
+    See Also
+    --------
+    dataset : Named mixtures.
+
+    Notes
+    -----
+    The processes are "ou", dx = -x dtau + sqrt(2) dW, and "ve", dx = sqrt(2) dW. Under both the components stay Gaussian, with
+    means a m and covariances a^2 C + b I, so that density and score are exact: a = exp(-tau), b = 1 - exp(-2 tau) for "ou",
+    a = 1, b = 2 tau for "ve".
 
     Examples
     --------
@@ -143,7 +184,12 @@ class Mixture:
         return f"Mixture of {k} Gaussian{'s' * (k != 1)} in dimension {dim}{name}"
 
     def mean(self) -> Floats:
-        """Return the mean, of shape (dim,).
+        """Return the mean.
+
+        Returns
+        -------
+        ndarray of shape (dim,)
+            The mean at tau = 0.
 
         Examples
         --------
@@ -155,7 +201,12 @@ class Mixture:
         return self.weights @ self.means
 
     def covariance(self) -> Floats:
-        """Return the covariance, of shape (dim, dim).
+        """Return the covariance.
+
+        Returns
+        -------
+        ndarray of shape (dim, dim)
+            The covariance at tau = 0.
 
         Examples
         --------
@@ -170,7 +221,25 @@ class Mixture:
 
     def sample(self, n: int, *, seed: int = 42, first: int = 0, tau: float = 0.0, process: str = "ou",
                threads: int = 0) -> Floats:
-        """Return draws first .. first+n-1 of the distribution at tau, of shape (n, dim).
+        """Return draws of the distribution at tau.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws.
+        seed, first : int
+            Draw i is a function of the seed and i alone; the result holds i = first .. first+n-1.
+        tau : float
+            Time of the process; 0: the data.
+        process : {"ou", "ve"}
+            The noising process.
+        threads : int
+            0: one per core. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of shape (n, dim)
+            The draws.
 
         Examples
         --------
@@ -188,7 +257,23 @@ class Mixture:
         return x
 
     def log_density(self, x: ArrayLike, tau: ArrayLike = 0.0, *, process: str = "ou", threads: int = 0) -> Floats:
-        """Return ln u(x, tau), of shape (n,); x is (n, dim), tau a number or (n,).
+        """Return ln u(x, tau).
+
+        Parameters
+        ----------
+        x : array_like of shape (n, dim)
+            The points.
+        tau : float or array_like of shape (n,)
+            Time of the process; 0: the data.
+        process : {"ou", "ve"}
+            The noising process.
+        threads : int
+            0: one per core. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The exact log-density.
 
         Examples
         --------
@@ -203,7 +288,23 @@ class Mixture:
         return out
 
     def score(self, x: ArrayLike, tau: ArrayLike = 0.0, *, process: str = "ou", threads: int = 0) -> Floats:
-        """Return the gradient of ln u at x (n, dim) and tau, a number or (n,); of shape (n, dim).
+        """Return the gradient of ln u(x, tau).
+
+        Parameters
+        ----------
+        x : array_like of shape (n, dim)
+            The points.
+        tau : float or array_like of shape (n,)
+            Time of the process; 0: the data.
+        process : {"ou", "ve"}
+            The noising process.
+        threads : int
+            0: one per core. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of shape (n, dim)
+            The exact score.
 
         Examples
         --------
@@ -240,7 +341,17 @@ class Mixture:
                 functools.partial(self.log_density, process=process), self.means.shape[1])
 
     def modes(self, x: ArrayLike) -> Result:
-        """Return {counts, outliers, found}: which parts of the mixture the rows of x fall on.
+        """Count which parts of the mixture samples fall on.
+
+        Parameters
+        ----------
+        x : array_like of shape (n, dim)
+            The samples.
+
+        Returns
+        -------
+        Result
+            counts by mode, outliers, and found, the number of modes with samples.
 
         Examples
         --------
@@ -265,11 +376,26 @@ class Mixture:
                       ("mode",))
 
     def score_error(self, score: Any, tau: float, *, process: str = "ou", n: int = 20000, seed: int = 42) -> Result:
-        """Return the mean squared error of ``score(x, tau)`` over draws of the distribution at tau.
+        """Return the mean squared error of a score over draws of the distribution at tau.
 
-        `score` is called with x of shape (n, dim) and tau of shape (n,); it may also be a log-density of shape
-        (n,), a Model, or an object with a method score. Keys: tau; all, low (the fifth of the draws with the lowest density), high (the rest), each
-        with its error all_se, low_se, high_se; grid (over a lattice where u > 1e-4; 2-D only).
+        Parameters
+        ----------
+        score : callable, Model, or object with a method score
+            score(x, tau) with x of shape (n, dim) and tau of shape (n,); or a log-density of shape (n,).
+        tau : float
+            Where it is compared.
+        process : {"ou", "ve"}
+            The noising process.
+        n : int
+            Draws.
+        seed : int
+            Seed of the draws.
+
+        Returns
+        -------
+        Result
+            tau; all, low (the fifth of the draws with the lowest density) and high (the others), each with its error all_se, low_se,
+            high_se; grid (over a lattice where u > 1e-4; in two dimensions).
 
         Examples
         --------

@@ -21,7 +21,7 @@ from heatball._native import (DensityCheck, Denoise, GenerateSettings, Head, Mod
 from heatball._tables import Result, Shown
 from heatball._types import ArrayLike, Floats, Path
 
-__all__ = ["Model", "load"]
+__all__ = ["Model"]
 
 HEADS = {head.name.removeprefix("HEAD_").lower(): int(head) for head in Head}
 PROCESSES = {process.name.removeprefix("PROCESS_").lower(): int(process) for process in Process}
@@ -31,27 +31,8 @@ CHECK_ROWS = 256  # samples of a density check
 CHUNK = 1 << 14  # rows between two chances for KeyboardInterrupt; a multiple of the library's 256
 
 
-def load(path: Path) -> Model:
-    """Read a model from a file that `Model.save` or ``heatball train`` has written.
-
-    Parameters
-    ----------
-    path : path
-        A .safetensors file. One that is not a model, is cut short or was changed is refused with
-        the reason.
-
-    Returns
-    -------
-    Model
-
-    Examples
-    --------
-    >>> import heatball
-    >>> heatball.load("/nowhere/model.safetensors")
-    Traceback (most recent call last):
-    ...
-    heatball.Error: cannot open /nowhere/model.safetensors: No such file or directory
-    """
+def load_model(path: Path) -> Model:
+    """Read a model from a .safetensors file; `heatball.load` reads it too."""
     owner, handle = Handle(1), ctypes.POINTER(_CModel)()
     check(owner.pointer, library.hb_model_load(owner.pointer, path_bytes("path", path),
                                                ctypes.byref(handle)))
@@ -61,11 +42,6 @@ def load(path: Path) -> Model:
 class Model(Shown):
     """A score network with the process that it was trained for; made by `train` and `load`.
 
-    The process adds noise to data x for a time tau: "ou", dx = -x dtau + sqrt(2) dW; "ve", dx =
-    sqrt(2) dW; "drift", dx = F(x) dtau + sqrt(2) dW or, trained with `noise`, dx = F(x) dtau + G(x) dW. A
-    model of standardised data has the process in z_j = (x_j - shift_j)/scales_j, and tau is that of z; x, scores and log-densities are always those
-    of x.
-
     Attributes
     ----------
     dim, classes : int
@@ -73,6 +49,7 @@ class Model(Shown):
     head : str
         "energy" (has a log-density), "score" or "helmholtz".
     process, method : str
+        The noising process, and the loss of the training.
     width, depth, residual, time_features, parameters : int
         Of the network.
     shift, scales : numpy.ndarray of shape (dim,)
@@ -99,6 +76,18 @@ class Model(Shown):
         Of a model that was trained with `noise`, those in which it is sqrt(2), where they are not x; None without.
     info : dict
         All of these that are numbers and texts.
+
+    See Also
+    --------
+    train, load
+
+    Notes
+    -----
+    The process adds noise to data x for a time tau: "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; "drift",
+    dx = F(x) dtau + sqrt(2) dW or, trained with `noise`, dx = F(x) dtau + G(x) dW. A model of standardised data has the
+    process in z_j = (x_j - shift_j)/scales_j, and tau is that of z; x, scores and log-densities are always those of x.
+
+    A model is a function: ``model(x, tau)`` is its score.
 
     Examples
     --------
@@ -183,28 +172,37 @@ class Model(Shown):
 
     def plot(self, x: ArrayLike | None = None, *, tau: float | None = None, n: int | None = None,
              label: ArrayLike | None = None, seed: int = 1, ax: Any = None) -> Any:
-        """Draw generated rows over what the model has learnt, by matplotlib; return the axes.
-
-        In one and two dimensions with the learnt density (of the energy head) or score; above, the first two columns; of a
-        model of images pictures of them.
+        """Draw generated samples over what the model has learnt, by matplotlib.
 
         Parameters
         ----------
         x : array_like of shape (m, dim)
-            Rows to draw instead of generated ones.
+            Samples to draw instead of generated ones.
         tau : float
-            Of the density or score; default 0.1.
+            Of the density or score; default: 0.1.
         n : int
-            Rows to generate: 500, images 40.
-        label, seed : int
-            As in `generate`.
+            Samples to generate; default: 500, of images 40.
+        label : int or array_like of int
+            Of a model with classes, as in `generate`.
+        seed : int
+            Seed of the samples.
         ax : matplotlib.axes.Axes
             Where to draw; default: a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
 
         Raises
         ------
         ImportError
             When matplotlib is not installed.
+
+        Notes
+        -----
+        In one and two dimensions with the learnt density (energy head) or score; above, the first two columns; of a model of images
+        pictures of them.
 
         Examples
         --------
@@ -230,11 +228,43 @@ class Model(Shown):
                                 "there, or copy it")
         return self._handle
 
-    def score(self, x: ArrayLike, tau: ArrayLike, label: ArrayLike | None = None, *, threads: int = 0) -> Floats:
-        """Return the gradient of ln u at x and tau, of shape (n, dim).
+    def __call__(self, x: ArrayLike, tau: ArrayLike, label: ArrayLike | None = None) -> Floats:
+        """Return the score at x and tau, as `score` does: a model is a function f(x, tau).
 
-        x is (n, dim), tau a number above 0 or (n,); label, of a model with classes, a number or (n,),
-        -1 for none.
+        Parameters
+        ----------
+        x : array_like of shape (n, dim)
+            The points.
+        tau : float or array_like of shape (n,)
+            Above 0.
+        label : int or array_like of int of shape (n,)
+            Of a model with classes; -1: none.
+
+        Returns
+        -------
+        ndarray of shape (n, dim)
+            The score.
+        """
+        return self.score(x, tau, label)
+
+    def score(self, x: ArrayLike, tau: ArrayLike, label: ArrayLike | None = None, *, threads: int = 0) -> Floats:
+        """Return the score, the gradient of ln u.
+
+        Parameters
+        ----------
+        x : array_like of shape (n, dim)
+            The points.
+        tau : float or array_like of shape (n,)
+            Above 0.
+        label : int or array_like of int of shape (n,)
+            Of a model with classes; -1: none.
+        threads : int
+            0: one per core. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of shape (n, dim)
+            The score in the units of x.
 
         Examples
         --------
@@ -252,9 +282,28 @@ class Model(Shown):
 
     def log_density(self, x: ArrayLike, tau: ArrayLike, label: ArrayLike | None = None, *,
                     threads: int = 0) -> Floats:
-        """Return ln u at x and tau, of shape (n,); of a model with the energy head.
+        """Return ln u of a model with the energy head; its gradient is `score`.
 
-        Its gradient is `score`. It is normalised as well as it was learnt.
+        Parameters
+        ----------
+        x : array_like of shape (n, dim)
+            The points.
+        tau : float or array_like of shape (n,)
+            Above 0.
+        label : int or array_like of int of shape (n,)
+            Of a model with classes; -1: none.
+        threads : int
+            0: one per core. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The log-density. It is normalised as well as it was learnt.
+
+        See Also
+        --------
+        Model.log_likelihood : Normalised, at tau_min.
+        Model.density_check : How well it is normalised.
 
         Examples
         --------
@@ -278,7 +327,27 @@ class Model(Shown):
 
     def divergence(self, x: ArrayLike, tau: ArrayLike, label: ArrayLike | None = None, *, probes: int = 0,
                    seed: int = 1, threads: int = 0) -> Floats:
-        """Return the divergence of the score, of shape (n,); exact, or by random probes.
+        """Return the divergence of the score.
+
+        Parameters
+        ----------
+        x : array_like of shape (n, dim)
+            The points.
+        tau : float or array_like of shape (n,)
+            Above 0.
+        label : int or array_like of int of shape (n,)
+            Of a model with classes; -1: none.
+        probes : int
+            Random probes that estimate it; 0: exact.
+        seed : int
+            Seed of the probes.
+        threads : int
+            0: one per core. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The divergence.
 
         Examples
         --------
@@ -294,24 +363,58 @@ class Model(Shown):
              pointer(out))
         return out
 
-    def generate(self, n: int, solver: str = "sde", *, label: ArrayLike | None = None, n_steps: int | None = None,
-                 n_correct: int | None = None, snr: float | None = None, det_tau: float | None = None,
-                 tau_min: float | None = None, tau_max: float | None = None, rho: float | None = None,
+    def generate(self, n: int, solver: str = "sde", *, label: ArrayLike | None = None, n_steps: int = 500,
+                 n_correct: int = 1, snr: float = 0.16, det_tau: float = 0.15, tau_min: float | None = None,
+                 tau_max: float | None = None, rho: float = 7.0,
                  denoise: str | None = None, clip: bool | None = None, tolerance: float | None = None,
                  ends: ArrayLike | None = None, detail: float | None = None, seed: int = 1, first: int = 0,
                  threads: int = 0) -> Floats:
-        """Return samples first .. first+n-1 of the learnt data, of shape (n, dim).
+        """Return samples of the learnt data.
 
-        solver is "sde" (predictor and corrector, then the ODE below det_tau), "ode" (adaptive) or
-        "heun"; denoise, at the end, "none", "mean" or "flow", by default "mean" for a model of images
-        and "flow" for others; clip keeps the means that a step heads for between black and white, by
-        default True for a model of images; docs/explanation/generation.md says what each setting does and its default. Sample
-        i is a function of the settings and i alone. Images are rows too, in the units of the data;
-        ``reshape(n, model.image_height, model.image_width)`` gives them their sides.
+        Parameters
+        ----------
+        n : int
+            Number of samples.
+        solver : {"sde", "ode", "heun"}
+            Reverse-time SDE with predictor and corrector; probability-flow ODE with adaptive steps; the same by Heun's method.
+        label : int or array_like of int of shape (n,)
+            Of a model with classes; -1: none.
+        n_steps : int
+            Steps of "sde" and "heun".
+        n_correct : int
+            Of "sde": Langevin steps after each step.
+        snr : float
+            Of "sde": size of a Langevin step.
+        det_tau : float
+            Of "sde": below this tau the ODE is taken; 0: never.
+        tau_min, tau_max : float
+            Range of tau; default: that of the training.
+        rho : float
+            Of "heun": exponent of EDM's times.
+        denoise : {"none", "mean", "flow"}
+            What is done with the noise of tau_min; default: "flow", for images "mean".
+        clip : bool
+            Keep the means of a step between black and white; default: True for a model of images.
+        tolerance : float
+            Of "ode": error of a step in every coordinate; default: 1e-5.
+        ends : array_like of shape (k, dim)
+            Of a model of a drift: where its process was at tau_max; default: the samples that it keeps of its training. From
+            sample k on their copies are moved first.
+        detail : float
+            Of a model of a drift: variance of the finest details of its distribution; default: chosen.
+        seed, first : int
+            Sample i is a function of the settings and i alone; the result holds i = first .. first+n-1.
+        threads : int
+            0: one per core. The result does not depend on it.
 
-        A model of a drift starts from the rows `ends`, of shape (k, dim), where its process was at tau_max, by
-        default from those that it keeps of its training (at most 4096); from sample k on their copies are
-        moved first. detail is the variance of the finest details of its distribution, which steps go by.
+        Returns
+        -------
+        ndarray of shape (n, dim)
+            The samples in the units of the data. Images reshape to (n, model.image_height, model.image_width).
+
+        See Also
+        --------
+        generate : Samples of any score, with references.
 
         Examples
         --------
@@ -347,15 +450,41 @@ class Model(Shown):
     def log_likelihood(self, x: ArrayLike, *, method: str = "ode", error: float = 0.05, label: ArrayLike | None = None,
                        probes: int = 0, tau_min: float | None = None, tau_max: float | None = None,
                        tolerance: float | None = None, threads: int = 0) -> Floats:
-        """Return ln p(x) in nats, of shape (n,).
+        """Return ln p of samples in nats.
 
-        p is the distribution at tau_min, by default the smallest trained tau. method is "ode", the probability-flow ODE;
-        "direct", one pass of a network with the energy head, normalised; or "auto", one pass where its error is at most
-        `error` nats, else the ODE. The first call of the latter two makes a `density_check`, which takes as long as 256
-        likelihoods by the ODE. `heatball.log_likelihood` gives the same with errors.
+        Parameters
+        ----------
+        x : array_like of shape (n, dim)
+            The samples.
+        method : {"ode", "direct", "auto"}
+            The probability-flow ODE; one pass of a network with the energy head, normalised; or one pass where its error is at
+            most `error`, else the ODE.
+        error : float
+            Of "auto", in nats.
+        label : int or array_like of int of shape (n,)
+            Of a model with classes; -1: none.
+        probes : int
+            Random probes that estimate the divergence; 0: exact.
+        tau_min, tau_max : float
+            Range of tau; default: that of the training. p is the density at tau_min.
+        tolerance : float
+            Error of a step in every coordinate; default: 1e-5.
+        threads : int
+            0: one per core. The result does not depend on it.
 
-        probes is 0 for the exact divergence, else the number of random probes that estimate it, for large dim. Of a model of
-        a drift (energy head) all values by the ODE share the error of `log_normaliser`.
+        Returns
+        -------
+        ndarray of shape (n,)
+            ln p.
+
+        See Also
+        --------
+        heatball.log_likelihood : The same with errors.
+
+        Notes
+        -----
+        The first call of "direct" or "auto" makes a `density_check`, which takes as long as 256 likelihoods by the ODE. Of a model
+        of a drift all values by the ODE have the common error of `log_normaliser`.
 
         Examples
         --------
@@ -415,24 +544,32 @@ class Model(Shown):
                       threads: int = 0) -> Result:
         """Compare the network's own density at tau_min with that of its probability flow, over samples of the flow.
 
-        Of a model with the energy head. docs/howto/likelihoods.md has the formulas.
-
         Parameters
         ----------
         samples : int
             At least 80.
         label : int
-            Of a model with classes: that of the samples, -1 for none.
-        tau_min, tau_max, tolerance, seed, threads
-            As in `generate`.
+            Of a model with classes: that of the samples; -1: none.
+        tau_min, tau_max : float
+            Range of tau; default: that of the training.
+        tolerance : float
+            Error of a step in every coordinate; default: 1e-5.
+        seed : int
+            Seed of the samples.
+        threads : int
+            0: one per core. The result does not depend on it.
 
         Returns
         -------
         Result
-            log_normaliser, log_normaliser_se: ln of the integral of the network's density, 0 if it is normalised, and the
-            standard error; effective: fraction of the samples that count in it; mean, spread: of the
-            difference of ln p from one pass to that of the ODE; error_all: 95 % of the samples differ by less than 1.96 of it; offset: what is taken off the network's log-density, log_normaliser, or where
-            effective is below 0.5 the median of the differences.
+            log_normaliser, log_normaliser_se: ln of the integral of the network's density, 0 if it is normalised, and its standard
+            error; effective: fraction of the samples that count in it; mean, spread: of the difference of ln p from one pass to
+            that of the ODE; error_all: 95 % of the samples differ by less than 1.96 of it; offset: what is subtracted from the
+            network's log-density.
+
+        Notes
+        -----
+        Of a model with the energy head. docs/howto/likelihoods.md has the formulas.
 
         Examples
         --------
@@ -448,10 +585,23 @@ class Model(Shown):
         return Result({name: getattr(found, name) for name in names}, f"Density of one pass at tau {found.tau_min:g} against the ODE's")
 
     def log_normaliser(self, *, seed: int = 1, threads: int = 0) -> tuple[float, float]:
-        """Return ln of the integral of the model's density at tau_max, and the standard error of it.
+        """Return ln of the integral of the model's density at tau_max, and its standard error.
 
-        Of a model of a drift with the energy head; (0, 0) for "ou" and "ve", which start from a Gaussian.
-        `log_likelihood` takes the value of seed 1 off.
+        Parameters
+        ----------
+        seed : int
+            Seed of the samples; `log_likelihood` uses the value of seed 1.
+        threads : int
+            0: one per core. The result does not depend on it.
+
+        Returns
+        -------
+        tuple of float
+            The value and its standard error; (0, 0) for "ou" and "ve", which begin with a Gaussian.
+
+        Notes
+        -----
+        Of a model of a drift with the energy head.
 
         Examples
         --------
@@ -466,9 +616,21 @@ class Model(Shown):
         return tuple(out.tolist())
 
     def noised(self, x: ArrayLike, tau: float, noise: ArrayLike) -> Floats:
-        """Return rows x after the process has run for tau, with standard normals `noise` like x.
+        """Return samples x after the process has run for tau.
 
-        Under "ou" and "ve"; under a drift x itself, whose distribution at tau has no formula.
+        Parameters
+        ----------
+        x : array_like of shape (n, dim)
+            The samples.
+        tau : float
+            The time.
+        noise : array_like of shape (n, dim)
+            Standard normals.
+
+        Returns
+        -------
+        ndarray of shape (n, dim)
+            a x + sqrt(b) noise in the model's coordinates; under a drift x itself, whose distribution at tau has no formula.
 
         Examples
         --------
@@ -508,6 +670,15 @@ class Model(Shown):
 
     def save(self, path: Path) -> None:
         """Write the model to a .safetensors file, which is whole or not there.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        See Also
+        --------
+        load : Read it again.
 
         Examples
         --------
@@ -564,7 +735,7 @@ def _from_bytes(data):
         path = os.path.join(directory, "model.safetensors")
         with open(path, "wb") as file:
             file.write(data)
-        return load(path)
+        return load_model(path)
 
 
 def _lines(text):

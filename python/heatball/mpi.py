@@ -165,7 +165,13 @@ class Team:
             self.pointer = None
 
     def alone(self) -> Iterator[None]:
-        """Return a context manager; calls inside it are done by this process alone, with bit-identical results."""
+        """Return a context manager in which this process works alone, with bit-identical results.
+
+        Returns
+        -------
+        context manager
+            For a ``with`` statement.
+        """
         return _context.alone()
 
     def __enter__(self) -> Team:

@@ -35,42 +35,34 @@ def balls(x: ArrayLike, tau: ArrayLike, *, kind: str = "log_density", process: A
           first: int = 0, dtype: DTypeLike = np.float64, threads: int = 0) -> Balls:
     """Return the heat balls behind anchors, as nodes for the values of a function of yours.
 
-    Under dx = F dtau + sqrt(2) dW the density at an anchor (x, tau) is a weighted mean of itself over
-    the nodes of a ball behind it, and its score satisfies a similar identity: docs/howto/own-network.md. The
-    losses of `train` are made of the same nodes.
-
     Parameters
     ----------
     x : array_like of shape (n, dim)
         The anchors.
     tau : array_like of shape (n,), or float
         Their times, above 0.
-    kind : str
-        "log_density": for ln p, by its values at anchors and nodes; "score": for its gradient, by its
-        values.
+    kind : {"log_density", "score"}
+        For ln p or for its gradient, by values at anchors and nodes.
     process : str
-        "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; "drift", which `drift` implies; or the
-        drift itself.
+        "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; "drift", which `drift` implies; or the drift itself.
     drift : str, list of str, or array_like of shape (dim, dim)
         F of dx = F(x, t) dtau + sqrt(2) dW, t = tau, as in `solve`; a matrix A: F = A x.
     params : dict
         Named numbers of `drift`.
     degree : int
-        3 (default): the 2 dim nodes that the losses have; up to 20: rules of that degree, in up to 64
-        dimensions.
+        3 (default): the 2 dim nodes of the losses; up to 20: rules of this degree, in up to 64 dimensions.
     pairs : int
-        Instead: so many antithetic pairs drawn from each measure.
+        Instead: antithetic pairs drawn from each measure.
     directions : int
         Instead: few directions, for log-densities in many dimensions; 3 + 2 directions nodes.
     share : float
-        The fraction of the time that the ball reaches back; default min(0.03, 0.16/dim), with
-        `directions` 0.128/dim.
+        Fraction of the time that the ball reaches back; default: min(0.03, 0.16/dim), with `directions` 0.128/dim.
     mean, covariance : array_like of shape (dim,), (dim, dim)
-        Of the data: a Gaussian that the process carries along is taken as a reference, and residuals
-        are those of what is beyond it. For ou, ve and linear drifts without t.
+        Of the data: a Gaussian that the process carries along is the reference, and residuals are those of what is beyond it.
+        For ou, ve and linear drifts without t.
     slope, reference_slope : array_like of shape (n, dim)
-        For `directions`: grad w at the anchors, of any length, default a random direction; and grad v_ref
-        of a reference of your own.
+        For `directions`: grad w at the anchors, of any length, default: a random direction; and grad v_ref of a reference of
+        your own.
     seed, first : int
         Random rotations and draws of anchor i follow from the seed and first + i.
     dtype : dtype
@@ -81,6 +73,17 @@ def balls(x: ArrayLike, tau: ArrayLike, *, kind: str = "log_density", process: A
     Returns
     -------
     Balls
+        Nodes, times, weights and reference terms as arrays.
+
+    See Also
+    --------
+    heatball.torch.heat_ball_loss : The loss made of these nodes.
+    heatball.ball.nodes : The cubature on the unit ball.
+
+    Notes
+    -----
+    Under dx = F dtau + sqrt(2) dW the density at an anchor (x, tau) is a weighted mean of itself over the nodes of a ball behind
+    it, and its score satisfies a similar identity: docs/howto/own-network.md. The losses of `train` have the same nodes.
 
     Examples
     --------
@@ -109,9 +112,6 @@ def balls(x: ArrayLike, tau: ArrayLike, *, kind: str = "log_density", process: A
 class Balls:
     """Heat balls behind n anchors, with m nodes each; `balls` makes them.
 
-    All arrays are NumPy's, contiguous: ``torch.from_numpy(b.x)`` and ``torch.from_dlpack(b.x)`` share
-    their memory.
-
     Attributes
     ----------
     x : ndarray of shape (n, m, dim)
@@ -136,9 +136,17 @@ class Balls:
     noise : ndarray of shape (n,)
         b: the variance of the process's noise at the anchors, the weight of an anchor in the loss.
     radius : ndarray of shape (n,)
+        Radii of the balls.
     anchors, anchor_tau : ndarray of shape (n, dim), (n,)
+        The anchors and their times.
     kind, process : str
+        As in `balls`.
     share : float
+        Fraction of the time that a ball reaches back.
+
+    Notes
+    -----
+    All arrays are NumPy's, contiguous: ``torch.from_numpy(b.x)`` and ``torch.from_dlpack(b.x)`` have the same memory.
 
     Examples
     --------
@@ -172,13 +180,24 @@ class Balls:
         return len(self.x)
 
     def residual(self, w0: ArrayLike, w: ArrayLike) -> NDArray[np.float64]:
-        """Return R of shape (n,) from values of ln p at the anchors and at the nodes.
+        """Return the residual R from values of ln p at the anchors and at the nodes.
 
-        w0 has n values, w has n m in the order of the nodes. With a reference both are ln p minus
-        `reference0` and `reference`. R is 0, but for the error of the nodes, where ln p solves the
-        equation of the process; b.scale * R is the scaled residual.
+        Parameters
+        ----------
+        w0 : array_like of shape (n,)
+            ln p at the anchors; with a reference minus `reference0`.
+        w : array_like of shape (n, m), or (n m,)
+            ln p at the nodes; with a reference minus `reference`.
 
-        Under a drift, whose weights may be negative, the logarithm continues below 0.2 as its tangent.
+        Returns
+        -------
+        ndarray of shape (n,)
+            R = w0 - ln sum_j weights_j exp(w_j). ``b.scale * R`` is the scaled residual.
+
+        Notes
+        -----
+        R is 0, up to the error of the nodes, where ln p solves the equation of the process. Under a drift, whose weights may be
+        negative, the logarithm continues below 0.2 as its tangent.
 
         Examples
         --------
@@ -204,9 +223,19 @@ class Balls:
             return -most - np.log(np.sum(weights * np.exp(away - most[:, None]), axis=1))
 
     def score_residual(self, s0: ArrayLike, s: ArrayLike) -> NDArray[np.float64]:
-        """Return R of shape (n, dim) from scores at the anchors (n, dim) and at the nodes (n m, dim).
+        """Return the residual R from scores at the anchors and at the nodes.
 
-        With a reference both are what is beyond `reference0` and `reference`.
+        Parameters
+        ----------
+        s0 : array_like of shape (n, dim)
+            Scores at the anchors; with a reference minus `reference0`.
+        s : array_like of shape (n, m, dim), or (n m, dim)
+            Scores at the nodes; with a reference minus `reference`.
+
+        Returns
+        -------
+        ndarray of shape (n, dim)
+            R; 0 where the score solves the equation of the process, up to the error of the nodes.
 
         Examples
         --------

@@ -35,22 +35,23 @@ def _real(name, n, seed, stream, first, dtype):
 
 
 def normal(n: int, *, seed: int, stream: int = 0, first: int = 0, dtype: Any = np.float64) -> NDArray[Any]:
-    """Draw standard normals first .. first+n-1 of a stream.
+    """Draw standard normals of a stream.
 
     Parameters
     ----------
     n : int
-        How many.
+        Number of draws.
     seed, stream : int
         0 to 2**64 - 1. Distinct seeds, and distinct streams of one seed, are independent.
     first : int
-        Index of the first draw.
+        Index of the first draw; the result holds first .. first+n-1.
     dtype : dtype
         float64 or float32. The two are different sequences, not roundings of each other.
 
     Returns
     -------
     ndarray of shape (n,)
+        The draws.
 
     Examples
     --------
@@ -65,9 +66,23 @@ def normal(n: int, *, seed: int, stream: int = 0, first: int = 0, dtype: Any = n
 
 
 def uniform(n: int, *, seed: int, stream: int = 0, first: int = 0, dtype: Any = np.float64) -> NDArray[Any]:
-    """Draw uniforms in (0, 1) first .. first+n-1 of a stream; 0 and 1 never occur.
+    """Draw uniforms in (0, 1) of a stream; 0 and 1 never occur.
 
-    Parameters and result are those of `normal`.
+    Parameters
+    ----------
+    n : int
+        Number of draws.
+    seed, stream : int
+        0 to 2**64 - 1. Distinct seeds, and distinct streams of one seed, are independent.
+    first : int
+        Index of the first draw; the result holds first .. first+n-1.
+    dtype : dtype
+        float64 or float32. The two are different sequences, not roundings of each other.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The draws.
 
     Examples
     --------
@@ -80,10 +95,25 @@ def uniform(n: int, *, seed: int, stream: int = 0, first: int = 0, dtype: Any = 
 
 
 def words(n: int, *, seed: int, stream: int = 0, first: int = 0) -> NDArray[np.uint32]:
-    """Return the 32-bit words first .. first+n-1 of a stream, as uint32.
+    """Return the 32-bit words of a stream.
 
-    Words 4b .. 4b+3 are Philox4x32-10 of key = seed and counter = (b, stream), low word first.
-    Parameters are those of `normal`, without a dtype.
+    Parameters
+    ----------
+    n : int
+        Number of words.
+    seed, stream : int
+        0 to 2**64 - 1.
+    first : int
+        Index of the first word; the result holds first .. first+n-1.
+
+    Returns
+    -------
+    ndarray of uint32 of shape (n,)
+        Words 4b .. 4b+3 are Philox4x32-10 [1]_ of key = seed and counter = (b, stream), low word first.
+
+    References
+    ----------
+    .. [1] J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11, 2011.
 
     Examples
     --------

@@ -6,6 +6,7 @@ import ctypes
 import inspect
 import math
 import numbers
+import os
 from typing import Any, Mapping, Sequence
 
 import numpy as np
@@ -19,8 +20,10 @@ from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Co
                               library)
 from heatball._interrupt import interruptible
 from heatball._solution import Solution
-from heatball._tables import Result
+from heatball._grid import Grid
+from heatball._residual import Residual
 from heatball._types import ArrayLike, Drift, Floats, Initial, Noise, Path
+from heatball._version import __version__
 
 __all__ = ["Solution", "mesh", "residual", "solve"]
 
@@ -83,85 +86,107 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
           radius: float | None = None, lift: int | None = None, degree: int = 0, points: int | None = None,
           box: ArrayLike | None = None, training: int | None = None,
           seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None) -> Solution:
-    """Solve dx = f(x,t) dt + G(x,t) dW from an initial density, at points.
+    """Solve dx = f(x, t) dt + G(x, t) dW from an initial density, at points.
 
     Parameters
     ----------
     drift : str, list of str, or callable
-        The drift f: components separated by commas, or one each, in x1 .. xd (x, y, z for d <= 3),
-        t, pi and the names of `params`; or a function f(x, t), or f(x) when t does not matter, of x
-        with shape (n, dim) that returns an array of the same shape. docs/reference/expressions.md.
+        The drift f: components separated by commas, or one each, in x1 .. xd (x, y, z for d <= 3), t, pi and the names of
+        `params`; or a function f(x, t), or f(x), of x with shape (n, dim) that returns an array of the same shape.
     noise : str, float, array_like, list of str, or callable
-        G: one number or formula for all axes, a sequence of dim of them, one for each axis, or a matrix of
-        dim rows and any number of columns (nested lists, an array, or text with the rows by semicolons:
-        "1, 0; 0.3, 0.8"), in t, x and the names of `params`; or a function G(x, t), or G(x), of x with
-        shape (n, dim) that returns (n, dim, m). Default 1. docs/reference/which-sdes.md says what each needs.
+        The noise G: one number or formula for all axes, one for each axis, or a matrix of dim rows and any number of columns
+        (nested lists, an array, or text as "1, 0; 0.3, 0.8"), in x, t and the names of `params`; or a function G(x, t), or
+        G(x), that returns shape (n, dim, m). Default: 1.
     initial : str or callable
-        "gaussian(mean=1 -0.5, var=0.4)", "mixture(FILE.csv)", "stationary", "samples(FILE.npy)",
-        "uniform(low high, ...)", "product(1/(1+x^2))", "density(EXPR)", "point(1 -0.5)"
-        (docs/reference/problem-files.md); or a function of x with shape (n, dim) that returns the n
-        log-densities, up to a constant.
+        The initial density: "gaussian(mean=1 -0.5, var=0.4)", "mixture(FILE.csv)", "stationary", "samples(FILE.npy)",
+        "uniform(low high, ...)", "product(1/(1+x^2))", "density(EXPR)" or "point(1 -0.5)"; or a function of x with shape
+        (n, dim) that returns the n log-densities, up to a constant.
     time : float, or array_like of shape (times,)
-        The time t, or several times in one solve, in any order; with `problem`, default the file's. The grid integrates once
-        and keeps its solution at each time; methods that sample do so for each time. Not several with `paths` or `state`. inf: the stationary density, which needs no
-        `initial` (docs/explanation/stationary.md).
+        The time t, or several in any order; inf: the stationary density, which needs no `initial`. Default: that of `problem`.
+        The grid integrates once for all times. Several times do not go with `paths` or `state`.
     at : array_like of shape (n, dim), or (n,) for dim = 1
         The points; `mesh` makes those of a mesh.
     dim : int
-        Default: the number of drift components; for a callable drift the last axis of `at`.
+        The dimension; default: the number of drift components, for a callable drift the last axis of `at`.
     params : dict
         Named numbers of the expressions.
-    facts : sequence of str
-        What is known of a callable drift: "autonomous" (no t), "linear" (A(t) x + c(t)), "gradient"
-        (-grad V). Nothing is assumed but that f(x) is autonomous; a fact allows faster and more
-        accurate ways, and one that values at a few points contradict is refused. Of a drift that is
-        text all of it is read off the formula.
-    method : str
-        "auto"; "grid" (dim 1 to 3); "particles" or "walk": by sampling, in any dimension; "meanvalue":
-        averages over heat balls on the grid's solution; "network": walks that a network guides, which is
-        trained on the problem first (docs/explanation/guided-walks.md). "auto" takes the grid where there is one, else
-        particles and walks, each where it is better.
+    facts : str or sequence of str
+        What is known of a callable drift: "autonomous" (no t), "linear" (A(t) x + c(t)), "gradient" (-grad V). A fact
+        allows faster and more accurate methods; one that values at a few points contradict is refused.
+    method : {"auto", "grid", "particles", "walk", "meanvalue", "network"}
+        The grid is for dim 1 to 3; "particles" and "walk" sample in any dimension; "meanvalue" averages over heat balls on
+        the grid's solution; "network" guides walks by a network. "auto" takes the grid where there is one, else particles and
+        walks, each where it is better.
     samples : int
-        Walks per point, trajectories, or of "meanvalue" antithetic pairs per point; default 100000,
-        32768 and 10000. With `stderr` or `stderr_score` at least so many.
+        Walks per point, trajectories, or antithetic pairs per point of "meanvalue"; default: 100000, 32768 and 10000. With
+        `stderr` or `stderr_score` the least number.
     stderr, stderr_score : float
         Sample until the relative errors of density and score are at most this at every point.
     max_time : float
-        End trials and rounds after so many seconds; `note` names the points that did not reach the error,
-        and a point without a complete round is NaN with a warning. The grid fails when it is not done
-        by then; with "auto" it gets half, and samples take over.
+        Seconds after which sampling ends; `note` then names the points that did not reach the error. The grid fails when it
+        is not done by then; with "auto" it gets half of the time.
     paths : array_like of shape (paths, times, dim), or (paths, times) for dim = 1
         Trajectories for "particles" instead of simulated ones.
     path_times : array_like of shape (times,)
-        Their times, the last one `time`; default evenly from 0 to `time`.
+        Their times, the last one `time`; default: evenly from 0 to `time`.
     state : path
-        A file that keeps the state of the sampling.
+        File that keeps the state of the sampling.
     save_every : float
-        Seconds from one writing of `state` to the next, default 60; at the start it is written sooner.
+        Seconds between two writes of `state`; default: 60.
     resume : bool
         Resume from `state` if it is there.
-    radius, lift : float, int
-        Of the heat balls of "meanvalue" and "particles"; default: chosen, for "meanvalue" lift 0.
+    radius : float
+        Radius of the heat balls of "meanvalue" and "particles"; default: chosen.
+    lift : int
+        Auxiliary dimensions of these heat balls; default: chosen, for "meanvalue" 0.
     degree : int
-        Of "meanvalue": cubature of this degree instead of draws.
+        Degree of a cubature for "meanvalue"; 0: random draws.
     points : int
-        Cells per axis of the grid, at least 32 and even; default: chosen.
+        Cells per axis of the grid, even and at least 32; default: chosen.
     box : array_like of shape (2,) or (dim, 2)
-        Low and high of the grid's axes, one pair for all or one each; default: chosen from the problem and `at`.
+        Low and high of the grid's axes; default: chosen from the problem and `at`.
     training : int
-        Steps of the training of "network", default 3000; its `samples` are walks per point, default 256.
+        Training steps of "network"; default: 3000. Its `samples` are walks per point, default: 256.
     seed : int
-        Of all that is drawn.
+        Seed of all random numbers.
     threads : int
         0: one per core. The result does not depend on it.
     problem : path
-        A problem file (.ini) instead of `drift`; what else is given overrides the file.
-    convention : str
-        "ito" or "stratonovich": how noise that depends on x is meant; default that of the file, else "ito".
+        A problem file (.ini) instead of `drift`; other arguments override the file.
+    convention : {"ito", "stratonovich"}
+        The sense of noise that depends on x; default: that of the file, else "ito".
 
     Returns
     -------
     Solution
+        Density, log-density, score and entropy density with errors. A solution by a grid can be called at other points.
+
+    Raises
+    ------
+    ArgumentError
+        A ValueError: an argument is outside its range, or the method does not support the problem.
+    Error
+        The computation failed; the message says why.
+
+    See Also
+    --------
+    mesh : Points of a mesh.
+    residual : Check a solution by the mean-value identity.
+    Solution : What is returned.
+
+    Notes
+    -----
+    The density u solves the Fokker-Planck equation [1]_
+
+        du/dt = -div(f u) + sum_ij d_i d_j (D_ij u),    D = G G^T/2,
+
+    in the sense of Ito. The score is grad ln u, the entropy density u ln u. tau is the integral of g^2/2 where G is a number g
+    times the identity. Errors of the grid are estimates from refinement, those of sampling standard errors.
+    docs/reference/which-sdes.md says which noise each method supports, docs/howto/choosing-a-method.md compares them.
+
+    References
+    ----------
+    .. [1] H. Risken, "The Fokker-Planck Equation", 2nd ed., Springer, 1989.
 
     Examples
     --------
@@ -176,9 +201,9 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
 
     A drift as a function, and points of two coordinates:
 
-    >>> turn = lambda x, t: np.stack([-x[:, 0] + x[:, 1], -x[:, 1] - x[:, 0]], axis=1)
-    >>> s = heatball.solve(turn, "sqrt(2)", "gaussian(mean=0, var=1)", 0.3, [[0.5, -0.2]])
-    >>> bool(np.allclose(s.score, -s.x, rtol=1e-3))
+    >>> turn = lambda x: np.stack([-x[:, 0] + x[:, 1], -x[:, 1] - x[:, 0]], axis=1)
+    >>> s = heatball.solve(turn, "sqrt(2)", "gaussian(mean=0, var=1)", 0.1, [[0.5, -0.2]], points=32, box=(-5, 5))
+    >>> bool(np.allclose(s.score, -s.x, rtol=1e-2))
     True
 
     Several times in one solve, at the points of a mesh:
@@ -191,13 +216,14 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
     >>> bool(np.allclose(s.score[..., 0], -(s.x[:, 0] - mean) / var, rtol=1e-4, atol=1e-6))
     True
 
-    Ten dimensions, by walks until the error is at most 1 %:
+    Ten dimensions, by walks until the error is at most 5 %:
 
     >>> s = heatball.solve("sin(x[i])", 1.2, "gaussian(mean=0, var=0.3)", 0.2, np.full((1, 10), 0.1),
-    ...                    dim=10, method="walk", stderr=0.01)
-    >>> s.warnings, bool(s.density_se[0] <= 0.01 * s.density[0])
+    ...                    dim=10, method="walk", samples=1000, stderr=0.05)
+    >>> s.warnings, bool(s.density_se[0] <= 0.05 * s.density[0])
     ({}, True)
     """
+    given = dict(locals())
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
                   facts, convention) as run:
@@ -210,7 +236,20 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
             settings.network = ctypes.pointer(_network(training))
         _fill_sampling(settings.sampling.contents, stderr, stderr_score, max_time, state, save_every, resume)
         run.take_paths(settings.sampling.contents, paths, path_times)
-        return run.solve(settings)
+        return run.solve(settings, _config(given))
+
+
+def _config(given):
+    """The arguments that are not defaults, functions by their names, and the version."""
+    defaults = {name: one.default for name, one in inspect.signature(solve).parameters.items()}
+    out = {}
+    for name, value in given.items():
+        if value is None or (isinstance(value, (str, int, float, tuple)) and value == defaults[name]):
+            continue
+        if callable(value):
+            value = getattr(value, "__qualname__", type(value).__name__)
+        out[name] = os.fspath(value) if isinstance(value, os.PathLike) else value
+    return {**out, "heatball": __version__}
 
 
 def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | ArrayLike | None = None,
@@ -218,42 +257,77 @@ def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | A
              quantity: str = "v", dim: int | None = None, params: Mapping[str, float] | None = None,
              facts: str | Sequence[str] = (), samples: int | None = None, lift: int | None = None, degree: int = 0,
              seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None, process: Any = "ou",
-             share: ArrayLike | None = None, tau_min: float = 0.0) -> Result:
+             share: ArrayLike | None = None, tau_min: float = 0.0) -> Residual:
     """Return the mean-value residual of a problem's solution, or of any log-density or score, for several radii.
 
-    R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] is zero for an exact solution; 4 R_r/(C1 r^2), the
-    scaled residual, tends to that of the differential equation as r goes to 0.
-
-    ``residual(f, x, tau)`` is that of a log-density f(x, tau) of shape (n,), of x of shape (n, dim) and tau of shape (n,),
-    under a `process`; radii may follow as the fourth argument. Of a score of
-    shape (n, dim) it is the vector S - E_kappa[S] - r E_slope[z h_v], the gradient of the other
-    (docs/explanation/mean-value.md). f may be a Model or Mixture, or an object with methods log_density or score. A Model is evaluated
-    in its own coordinates z.
+    There are two forms: ``residual(drift, noise, initial, time, at, radii)`` for the grid's solution of a problem, and
+    ``residual(f, x, tau, radii)`` for a function f(x, tau).
 
     Parameters
     ----------
-    f, x, tau : callable, array_like of shape (n, dim), float or array_like of shape (n,)
-        By place: the first three arguments of the second form.
+    drift : str, list of str, or callable
+        The drift as in `solve`; in the second form f: a log-density or score f(x, tau), a Model or Mixture, or an object with a
+        method log_density or score.
+    noise : str, float, array_like, list of str, or callable
+        The noise as in `solve`; in the second form x: points of shape (n, dim).
+    initial : str or callable
+        The initial density as in `solve`; in the second form tau: a number or an array of shape (n,).
+    time : float
+        The time as in `solve`; in the second form the radii.
+    at : array_like of shape (n, dim), or (n,) for dim = 1
+        The points of the first form.
+    radii : array_like of shape (k,)
+        Radii of the heat balls, each below sqrt(4 pi tau).
+    quantity : {"u", "v", "w"}
+        F: the density, its logarithm or u ln u.
+    dim : int
+        The dimension, as in `solve`.
+    params : dict
+        Named numbers of the expressions.
+    facts : str or sequence of str
+        What is known of a callable drift, as in `solve`.
+    samples : int
+        Antithetic pairs of random draws; default: a cubature in up to three dimensions, else 10000.
+    lift : int
+        Auxiliary dimensions of the heat balls.
+    degree : int
+        Degree of the cubature; 0: chosen.
+    seed : int
+        Seed of the draws.
+    threads : int
+        0: one per core. The result does not depend on it.
+    problem : path
+        A problem file instead of `drift`.
+    convention : {"ito", "stratonovich"}
+        The sense of the noise, as in `solve`.
     process : str
         Of the second form: "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; or the text of a drift F,
-        dx = F(x) dtau + sqrt(2) dW.
+        dx = F(x) dtau + sqrt(2) dW. A Model has its own, and is evaluated in its own coordinates z.
     share : array_like of shape (k,)
         Of the second form, instead of radii: fractions of the largest radius, sqrt(4 pi (tau - tau_min)).
     tau_min : float
-        Of the second form: f is not asked below it.
-    drift, noise, initial, time, at, dim, params, facts, samples, lift, degree, seed, threads, problem, convention
-        As in `solve`; the solution is that of the grid. Averages are taken by a cubature rule of this
-        degree; without one, by random draws where `samples` is given or dim is above 3.
-    radii : array_like of shape (k,)
-        Each below sqrt(4 pi tau).
-    quantity : str
-        F: "u" (the density), "v" (its logarithm) or "w" (u ln u).
+        Of the second form: f is not evaluated below it.
 
     Returns
     -------
-    Result, a dict
-        radius of shape (k,), with share (n, k); residual, residual_se, scaled, scaled_se of shape (n, k), of a score
-        (n, k, dim).
+    Residual
+        Arrays residual and scaled with errors, of shape (n, k), of a score (n, k, dim).
+
+    See Also
+    --------
+    certify : Statistical tests of a score against data.
+    heatball.torch.heat_ball_residual : The same for tensors.
+
+    Notes
+    -----
+    R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] is 0 for an exact solution. 4 R_r/(C1 r^2), the scaled residual, tends to
+    that of the differential equation as r goes to 0 [1]_ [2]_. Of a score S it is the vector S - E_kappa[S] - r E_slope[z h_v],
+    the gradient of the other. docs/explanation/mean-value.md has the formulas.
+
+    References
+    ----------
+    .. [1] N. A. Watson, "A theory of subtemperatures in several variables", Proc. London Math. Soc. 26, 1973.
+    .. [2] L. C. Evans, "Partial Differential Equations", 2nd ed., AMS, 2010, section 2.3.2.
 
     Examples
     --------
@@ -303,13 +377,17 @@ def mesh(*axes: ArrayLike) -> Floats:
     Parameters
     ----------
     *axes : (low, high, n), float, or array_like of shape (n,)
-        For each axis n places evenly from low to high, both included, as a tuple; one number; or an array (no
-        tuple) of the places themselves.
+        For each axis a tuple of low, high and the number of places, both ends included; one number; or an array (no tuple) of
+        the places themselves.
 
     Returns
     -------
     ndarray of shape (points, axes)
-        A solution at them has values.reshape(n_1, n_2, ...), of several times values.reshape(times, n_1, n_2, ...).
+        Values at them reshape to (n_1, n_2, ...), of several times to (times, n_1, n_2, ...).
+
+    See Also
+    --------
+    solve : Solve at these points.
 
     Examples
     --------
@@ -441,7 +519,7 @@ class _Call:
     """One call of the library: the problem, its callbacks, and what they raised."""
 
     def __init__(self, owner, drift, noise, initial, time, at, dim, params, problem, facts=(), convention=None):
-        self.context, self.failures, self.keep = owner.owner.pointer, owner.failures, []
+        self.context, self.failures, self.keep, self.owner = owner.owner.pointer, owner.failures, [], owner
         self.x = _points(at)
         self.time, self.times = _times(time)
         if time is None and problem is None:
@@ -475,7 +553,8 @@ class _Call:
         return self
 
     def __exit__(self, *raised):
-        library.hb_problem_destroy(self.problem)
+        if self.problem is not None:  # else a grid has it
+            library.hb_problem_destroy(self.problem)
 
     def _check(self, status):
         """Raise what a callback raised, else the library's own error."""
@@ -614,7 +693,7 @@ class _Call:
         settings.time = math.nan
         settings.n_times, settings.times = len(self.times), pointer(self.times)
 
-    def solve(self, settings):
+    def solve(self, settings, config):
         handle = ctypes.POINTER(NativeSolution)()
         self._check(library.hb_solve(self.context, self.problem, ctypes.byref(settings),
                                      len(self.x), pointer(self.x), ctypes.byref(handle)))
@@ -629,9 +708,15 @@ class _Call:
             method = library.hb_solution_method(handle).decode()
             note = library.hb_solution_note(handle).decode(errors="replace")
             marks = self._marks(handle, lead)
+            grid = None
+            if Grid.behind(handle, n_times):
+                grid = Grid(handle, self.problem, self.keep, self.failures, self.owner)
+                handle = self.problem = None
         finally:
             library.hb_solution_destroy(handle)
-        return Solution(self.x.copy(), columns, time, tau, method, note, *marks)
+        found = Solution(self.x.copy(), columns, time, tau, method, note, *marks)
+        found.config, found._grid = config, grid
+        return found
 
     def _marks(self, handle, lead):
         """Return methods, samples and warnings of the points, or of times and points."""
@@ -650,6 +735,14 @@ class _Call:
         shape = lead + (self.x.shape if column in scores else (len(self.x),))
         return np.ctypeslib.as_array(library.hb_solution_values(handle, column), shape).copy()
 
+    def _tau(self):
+        """tau at the time of the problem, inf at time inf."""
+        time = library.hb_problem_time(self.problem) if math.isnan(self.time) else self.time
+        tau = ctypes.c_double(math.inf)
+        if math.isfinite(time):
+            self._check(library.hb_problem_tau_of_t(self.context, self.problem, time, ctypes.byref(tau)))
+        return tau.value
+
     def residual(self, settings, quantity, radii):
         names = ("residual", "residual_se", "scaled", "scaled_se")
         out = {name: np.empty((len(self.x), len(radii))) for name in names}
@@ -658,7 +751,8 @@ class _Call:
         self._check(library.hb_solve_residual(
             self.context, self.problem, ctypes.byref(settings), len(self.x), len(radii),
             pointer(self.x), pointer(radii), ctypes.byref(values)))
-        return Result({"radius": radii.copy(), **out}, "Mean-value residual: 0 for an exact solution", ("point", "radius"))
+        return Residual._make(self.x.copy(), np.full(len(self.x), self._tau()), radii.copy(), out,
+                              "Mean-value residual: 0 for an exact solution")
 
 
 def drift_text(drift):

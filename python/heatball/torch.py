@@ -60,33 +60,47 @@ def heat_ball_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, flo
     Parameters
     ----------
     f : callable
-        f(x, tau) on tensors: ln p, of shape (n,) or (n, 1), or its gradient, (n, dim). It is called once, with
-        the anchors first and then the nodes of each.
+        f(x, tau) on tensors: ln p, of shape (n,) or (n, 1), or its gradient, (n, dim). It is called once, with the anchors
+        first and then the nodes of each.
     x : tensor of shape (n, dim)
-        Anchors; the dtype and device in which f is called. When it requires a gradient, the nodes move with it
-        (ou and ve without a reference; otherwise it is refused).
+        Anchors, float32 or float64; the dtype and device in which f is called. When it requires a gradient, the nodes move
+        with it (ou and ve without a reference).
     tau : tensor of shape (n,), or float
-    kind : str
-        "log_density" or "score"; default that of an `Adapter`, else "log_density".
+        Times of the anchors, above 0.
+    kind : {"log_density", "score"}
+        What f gives; default: that of an `Adapter`, else "log_density".
     scaled : bool
         True: the scaled residual, which has no dimension; False: R itself.
     beyond : bool
-        With `mean` and `covariance`: f gives what is beyond the reference, w = ln p - v_ref or q = s - s_ref, as
-        a network with a Gaussian part of its own does; False: f gives ln p or s.
+        With `mean` and `covariance`: f gives what is beyond the reference, w = ln p - v_ref or q = s - s_ref, as a network with
+        a Gaussian part of its own does; False: f gives ln p or s.
     directions : int
-        As in `balls`; the slope that they need is taken from f by autograd.
-    mean, covariance, **rule
-        As in `heatball.balls`: process (default that of an `Adapter`, else "ou"), drift, params, degree, pairs, share,
-        seed, first.
+        As in `heatball.balls`; the slope that they need is taken from f by autograd.
+    mean, covariance : array_like of shape (dim,), (dim, dim)
+        Of the data, as in `heatball.balls`.
+    **rule : dict
+        As in `heatball.balls`: process (default: that of an `Adapter`, else "ou"), drift, params, degree, pairs, share, seed,
+        first.
 
     Returns
     -------
     tensor of float64, of shape (n,), or (n, dim) for scores
-        0 where f solves the equation of the process, but for the error of the nodes.
+        0 where f solves the equation of the process, up to the error of the nodes.
+
+    See Also
+    --------
+    heat_ball_loss : The loss of it.
+    fokker_planck_residual : The same equation pointwise.
+
+    Notes
+    -----
+    R = v(x, tau) - ln sum_j w_j exp(v(x_j, tau_j)) over the nodes of a heat ball behind the anchor.
+    docs/howto/own-network.md has the formulas.
 
     Examples
     --------
     >>> import torch, heatball.torch
+    >>> _ = torch.manual_seed(1)
     >>> stationary = lambda x, tau: -0.5 * (x**2).sum(1)  # of ou
     >>> x = torch.randn(4, 2, dtype=torch.float64)
     >>> bool((heatball.torch.heat_ball_residual(stationary, x, 0.3).abs() < 0.02).all())
@@ -97,17 +111,40 @@ def heat_ball_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, flo
 
 def heat_ball_loss(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float], *, kind: Optional[str] = None,
                    **options: Any) -> torch.Tensor:
-    """Return the heat-ball loss of a network: the mean of b h(rho) over the anchors, a tensor with one number.
+    """Return the heat-ball loss of a network.
 
-    rho is the scaled residual, h Huber's function (rho^2/2 up to 1, |rho| - 1/2 beyond), b the variance of the
-    process's noise at the anchor (with `directions` a b; of a log-density under ou and ve 0.0392 max(1, dim/8)
-    where b is below 0.0392, that is below tau = 0.02); of scores the mean over coordinates too. It is the
-    loss of ``heatball.train(method="hb")`` without its weight. f, x, tau, kind and the options are those of
-    `heat_ball_residual` but for `scaled`.
+    Parameters
+    ----------
+    f : callable
+        The network, as in `heat_ball_residual`.
+    x : tensor of shape (n, dim)
+        Anchors.
+    tau : tensor of shape (n,), or float
+        Times of the anchors, above 0.
+    kind : {"log_density", "score"}
+        What f gives; default: that of an `Adapter`, else "log_density".
+    **options : dict
+        Those of `heat_ball_residual` but for `scaled`.
+
+    Returns
+    -------
+    tensor with one number
+        The mean of b h(rho) over the anchors, of scores over coordinates too; differentiable.
+
+    See Also
+    --------
+    denoising_targets : Targets of the other part of the loss.
+
+    Notes
+    -----
+    rho is the scaled residual, h Huber's function (rho^2/2 up to 1, |rho| - 1/2 beyond), b the variance of the process's noise
+    at the anchor (with `directions` a b; of a log-density under ou and ve 0.0392 max(1, dim/8) where b is below 0.0392, that is
+    below tau = 0.02). It is the loss of ``heatball.train(method="hb")`` without its weight.
 
     Examples
     --------
     >>> import torch, heatball.torch
+    >>> _ = torch.manual_seed(1)
     >>> net = torch.nn.Sequential(torch.nn.Linear(3, 16), torch.nn.SiLU(), torch.nn.Linear(16, 1))
     >>> f = lambda x, tau: net(torch.cat([x, tau[:, None]], 1))
     >>> loss = heatball.torch.heat_ball_loss(f, torch.randn(8, 2), torch.rand(8) + 0.1)
@@ -232,18 +269,44 @@ def fokker_planck_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor,
                            scaled: bool = True) -> torch.Tensor:
     """Return the residual of the Fokker-Planck equation at points, by autograd.
 
-    For v = ln p: d_tau v - Lap v - |grad v|^2 + F.grad v + div F; for a score its gradient,
-    d_tau s - grad(div s + |s|^2 - F.s - div F). It takes dim + 1 backward passes through f, and is what the
-    heat-ball residual tends to as its balls shrink. f, x, tau, kind, process, drift and params are as in
-    `heat_ball_residual`; f must be twice differentiable by x. scaled: times b/2, of scores b^1.5/2.
+    Parameters
+    ----------
+    f : callable
+        f(x, tau) on tensors, twice differentiable by x: ln p or a score, as in `heat_ball_residual`.
+    x : tensor of shape (n, dim)
+        The points.
+    tau : tensor of shape (n,), or float
+        Their times, above 0.
+    kind : {"log_density", "score"}
+        What f gives; default: that of an `Adapter`, else "log_density".
+    process : str
+        "ou", "ve" or a drift, as in `heatball.balls`; default: that of an `Adapter`, else "ou".
+    drift : str, list of str, or array_like of shape (dim, dim)
+        As in `heatball.balls`.
+    params : dict
+        Named numbers of `drift`.
+    scaled : bool
+        Times b/2, of scores b^1.5/2.
 
     Returns
     -------
-    tensor of the dtype of x, of shape (n,), or (n, dim) for scores; differentiable by what f holds
+    tensor of the dtype of x, of shape (n,), or (n, dim) for scores
+        0 where f solves the equation; differentiable by what f holds.
+
+    See Also
+    --------
+    heat_ball_residual : The same by values of f alone.
+
+    Notes
+    -----
+    For v = ln p: d_tau v - Lap v - |grad v|^2 + F.grad v + div F; for a score its gradient,
+    d_tau s - grad(div s + |s|^2 - F.s - div F). It takes dim + 1 backward passes through f, and is the limit of the heat-ball
+    residual for small balls.
 
     Examples
     --------
     >>> import torch, heatball.torch
+    >>> _ = torch.manual_seed(1)
     >>> spreading = lambda x, tau: -0.25 * (x**2).sum(1) / tau - 0.5 * x.shape[1] * torch.log(tau)
     >>> x = torch.randn(4, 3, dtype=torch.float64)
     >>> bool((heatball.torch.fokker_planck_residual(spreading, x, 0.3, process="ve").abs() < 1e-12).all())
@@ -316,25 +379,20 @@ def denoising_targets(x: torch.Tensor, tau: Union[torch.Tensor, float], data: to
                       kind: str = "score", rows: Optional[int] = 512, own: Optional[torch.Tensor] = None,
                       labels: Optional[torch.Tensor] = None, data_labels: Optional[torch.Tensor] = None,
                       generator: Optional[torch.Generator] = None) -> torch.Tensor:
-    """Return targets of denoising score matching, averaged over rows of the data.
-
-    The usual target at x = a x_0 + sqrt(b) e is the noise e of the one row x_0. This one is its mean over rows x_j of
-    the data, e* = sum_j w_j (x - a x_j)/sqrt(b) with w_j proportional to exp(-|x - a x_j|^2/(2b)). Over all rows it
-    is E[e | x]: the loss has the same minimiser and gradients with less variance. Over fewer rows it has a bias that
-    falls as 1/rows. It is the stable target of Y. Xu, S. Tong and T. Jaakkola (ICLR 2023), as `heatball.train` has it.
+    """Return targets of denoising score matching, averaged over samples of the data.
 
     Parameters
     ----------
     x : tensor of shape (n, dim), or (n, ...) for images
-        Noisy rows, float32 or float64; the dtype and device of the result.
+        Noisy samples, float32 or float64; the dtype and device of the result.
     tau : tensor of shape (n,), or float
         The time of "ou" and "ve"; of "edm" sigma.
     data : tensor of shape (N, dim), or (N, ...)
-        The rows without noise, on any device.
-    process : str
-        "ou" (a = exp(-tau), b = 1 - exp(-2 tau)), "ve" (a = 1, b = 2 tau) or "edm" (a = 1, b = sigma^2).
-    kind : str
-        "score", -e*/sqrt(b); "eps", e*; "denoiser", sum_j w_j x_j = E[x_0 | x].
+        The samples without noise, on any device.
+    process : {"ou", "ve", "edm"}
+        a = exp(-tau), b = 1 - exp(-2 tau); a = 1, b = 2 tau; or a = 1, b = sigma^2.
+    kind : {"score", "eps", "denoiser"}
+        -e*/sqrt(b); e*; or sum_j w_j x_j = E[x_0 | x].
     rows : int
         Random rows of the data in the mean, drawn anew at every call without repetition; None: all.
     own : tensor of int of shape (n,), or of the shape of x
@@ -347,7 +405,23 @@ def denoising_targets(x: torch.Tensor, tau: Union[torch.Tensor, float], data: to
 
     Returns
     -------
-    tensor of the shape of x, without a graph
+    tensor of the shape of x
+        The targets, without a graph.
+
+    See Also
+    --------
+    heat_ball_loss : The constraint beside them.
+
+    Notes
+    -----
+    The usual target at x = a x_0 + sqrt(b) e is the noise e of the one sample x_0. This one is its mean over samples x_j,
+    e* = sum_j w_j (x - a x_j)/sqrt(b) with w_j proportional to exp(-|x - a x_j|^2/(2b)). Over all samples it is E[e | x]: the
+    loss has the same minimiser and gradients with less variance. Over fewer it has a bias that falls as 1/rows. It is the stable
+    target of [1]_, as `heatball.train` has it.
+
+    References
+    ----------
+    .. [1] Y. Xu, S. Tong and T. Jaakkola, "Stable target field for reduced variance score estimation", ICLR 2023.
 
     Examples
     --------
@@ -357,6 +431,7 @@ def denoising_targets(x: torch.Tensor, tau: Union[torch.Tensor, float], data: to
     >>> heatball.torch.denoising_targets(x, 1.0, data, process="edm", kind="denoiser")  # tanh(x/sigma^2)
     tensor([[0.0000],
             [0.4621]])
+    >>> _ = torch.manual_seed(1)
     >>> data = torch.randn(4000, 2)
     >>> index, tau = torch.randint(4000, (256,)), 0.001 * 3000**torch.rand(256)
     >>> a, b = torch.exp(-tau)[:, None], -torch.expm1(-2 * tau)[:, None]
@@ -369,10 +444,17 @@ def denoising_targets(x: torch.Tensor, tau: Union[torch.Tensor, float], data: to
     a, b, flat = _levels(x, tau, process)
     data = _data_rows(data, x)
     labels, data_labels = _target_labels(labels, data_labels, len(x), len(data))
+    own = _own_rows(own, x)
+    if generator is not None and not isinstance(generator, torch.Generator):
+        raise TypeError(f"generator is {shown(generator)}; it must be a torch.Generator")
     with torch.no_grad():
         pieces = _drawn_pieces(flat, data, rows, own, labels, data_labels, generator)
         mean, found = _posterior_mean(flat, a, b, labels, pieces)
+        if not bool(found.all()):
+            _check_finite(x=flat, data=data, **({} if own is None else {"own": own}))
         if not bool(found.all()):  # their labels were not drawn: over all rows
+            if labels is None:
+                raise ArgumentError("the weights of the rows are not finite; x is too far from the data for this tau")
             rest = torch.nonzero(~found)[:, 0]
             mean[rest], found = _posterior_mean(flat[rest], a[rest], b[rest], labels[rest], _all_pieces(data, data_labels))
             if not bool(found.all()):
@@ -389,6 +471,7 @@ def _levels(x, tau, process):
     choice("process", process, TARGET_PROCESSES)
     if not torch.is_tensor(x) or x.dtype not in (torch.float32, torch.float64):
         raise TypeError(f"x is {x.dtype if torch.is_tensor(x) else shown(x)}; it must be a tensor of float32 or float64")
+    _check_dense("x", x)
     if x.dim() < 2:
         raise ArgumentError(f"x has shape {tuple(x.shape)}; it must be (n, dim) or (n, ...)")
     flat, tau = _anchors(x.detach().reshape(len(x), math.prod(x.shape[1:])), tau)
@@ -396,13 +479,46 @@ def _levels(x, tau, process):
         raise ArgumentError(f"{'sigma' if process == 'edm' else 'tau'} must be above 0")
     if process == "ou":
         return torch.exp(-tau), -torch.expm1(-2 * tau), flat
-    return torch.ones_like(tau), 2 * tau if process == "ve" else tau * tau, flat
+    b = 2 * tau if process == "ve" else tau * tau
+    if not bool((b > 0).all()):
+        raise ArgumentError(f"sigma is {float(tau.min()):g}, whose square is 0 in {x.dtype}; it must be larger")
+    return torch.ones_like(tau), b, flat
+
+
+def _check_dense(name, values):
+    """Refuse tensors without values of their own."""
+    if values.layout != torch.strided or values.device.type == "meta":
+        what = "a meta tensor" if values.device.type == "meta" else values.layout
+        raise ArgumentError(f"{name} is {what}; it must be a dense tensor with values")
+
+
+def _check_finite(**tensors):
+    for name, values in tensors.items():
+        if values.dtype.is_floating_point and not bool(torch.isfinite(values).all()):
+            row = int(torch.nonzero(~torch.isfinite(values).reshape(len(values), -1).all(1))[0, 0])
+            raise ArgumentError(f"row {row} of {name} has a value that is not finite")
+
+
+def _own_rows(own, x):
+    """own, whose dtype says whether it is rows or indices."""
+    if own is None:
+        return None
+    if not torch.is_tensor(own):
+        raise TypeError(f"own is {shown(own)}; it must be a tensor")
+    if own.dtype.is_floating_point and own.shape != x.shape:
+        raise ArgumentError(f"own has shape {tuple(own.shape)}; rows must have the shape of x, indices ({len(x)},)")
+    if own.dtype == torch.bool or own.dtype.is_complex:
+        raise TypeError(f"own is {own.dtype}; it must be indices, or rows as x")
+    return own
 
 
 def _data_rows(data, x):
     """The data as rows (N, dim), where they are."""
     if not torch.is_tensor(data):
         raise TypeError(f"data is {shown(data)}; it must be a tensor")
+    if data.dtype.is_complex:
+        raise TypeError(f"data is {data.dtype}; it must be real")
+    _check_dense("data", data)
     if data.shape[1:] != x.shape[1:] or len(data) == 0:
         raise ArgumentError(f"data has shape {tuple(data.shape)}; it must be {('N', *x.shape[1:])} with N of 1 or more"
                             .replace("'", ""))
@@ -414,23 +530,28 @@ def _target_labels(labels, data_labels, n, N):
         raise ArgumentError("give both labels and data_labels, or neither")
     if labels is None:
         return None, None
-    labels, data_labels = torch.as_tensor(labels), torch.as_tensor(data_labels)
+    labels, data_labels = _label_tensor("labels", labels), _label_tensor("data_labels", data_labels)
     for name, values, size in (("labels", labels, n), ("data_labels", data_labels, N)):
-        if tuple(values.shape) != (size,) or values.dtype.is_floating_point:
+        if tuple(values.shape) != (size,) or values.dtype.is_floating_point or values.dtype.is_complex:
             raise ArgumentError(f"{name} is {values.dtype} of shape {tuple(values.shape)}; it must be integers of shape "
                                 f"({size},)")
+    if n and int(labels.min()) < -1:
+        raise ArgumentError(f"labels has {int(labels.min())}; it must be a class, or -1 for all rows")
     return labels, data_labels
+
+
+def _label_tensor(name, values):
+    try:
+        return torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"{name} is {shown(values)}; it must be a tensor of integers") from None
 
 
 def _drawn_pieces(flat, data, rows, own, labels, data_labels, generator):
     """Pieces of own rows and of random rows of the data, each with its labels."""
     n, N, pieces, known = len(flat), len(data), [], None
     rows = N if rows is None else integer("rows", rows, 1, 2**62)
-    if own is not None and not torch.is_tensor(own):
-        raise TypeError(f"own is {shown(own)}; it must be a tensor")
     if own is not None and own.dtype.is_floating_point:
-        if own.numel() != flat.numel() or len(own) != n:
-            raise ArgumentError(f"own has shape {tuple(own.shape)}; rows must have the shape of x, indices ({n},)")
         pieces.append((own.detach().reshape(flat.shape), labels))
         rows = max(rows - n, 0)
     elif own is not None:
@@ -512,7 +633,10 @@ def _anchors(x, tau):
         raise TypeError(f"x is {shown(x) if not torch.is_tensor(x) else x.dtype}; it must be a tensor of real numbers")
     if x.dim() != 2:
         raise ArgumentError(f"x has shape {tuple(x.shape)}; it must be (n, dim)")
-    tau = torch.as_tensor(tau, dtype=x.dtype, device=x.device)
+    try:
+        tau = torch.as_tensor(tau, dtype=x.dtype, device=x.device)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"tau is {shown(tau)}; it must be a tensor of shape (n,), or a number") from None
     if tau.dim() == 0:
         tau = tau.expand(len(x))
     if tau.shape != x.shape[:1]:
@@ -590,6 +714,18 @@ class Adapter:
     def score(self, x: Any, tau: Any) -> Any:
         """Return the score, as calling the adapter does.
 
+        Parameters
+        ----------
+        x : tensor or array_like of shape (n, dim)
+            The points.
+        tau : tensor or array_like of shape (n,), or float
+            Their times.
+
+        Returns
+        -------
+        tensor or ndarray of shape (n, dim)
+            The score, of the kind of x.
+
         Examples
         --------
         >>> import numpy as np, heatball.torch
@@ -614,6 +750,18 @@ class LogDensity(Adapter):
     def log_density(self, x: Any, tau: Any) -> Any:
         """Return ln p, as calling the adapter does.
 
+        Parameters
+        ----------
+        x : tensor or array_like of shape (n, dim)
+            The points.
+        tau : tensor or array_like of shape (n,), or float
+            Their times.
+
+        Returns
+        -------
+        tensor or ndarray of shape (n,)
+            ln p, of the kind of x.
+
         Examples
         --------
         >>> import numpy as np, heatball.torch
@@ -624,7 +772,19 @@ class LogDensity(Adapter):
         return self(x, tau)
 
     def score(self, x: Any, tau: Any) -> Any:
-        """Return grad ln p at x and tau; of tensors with its graph.
+        """Return grad ln p; of tensors with its graph.
+
+        Parameters
+        ----------
+        x : tensor or array_like of shape (n, dim)
+            The points.
+        tau : tensor or array_like of shape (n,), or float
+            Their times.
+
+        Returns
+        -------
+        tensor or ndarray of shape (n, dim)
+            The score, of the kind of x.
 
         Examples
         --------
@@ -644,10 +804,23 @@ class LogDensity(Adapter):
 
 def from_log_density(model: Network, *, process: str = "ou", shape: Optional[Sequence[int]] = None,
                      dtype: Optional[torch.dtype] = None) -> LogDensity:
-    """Return a network model(x, tau) of ln p as an `Adapter`; its gradient is ``adapter.score``.
+    """Return a network of ln p as an `Adapter`.
 
-    process: "ou" or "ve". shape: that of one row as the model takes it, (3, 32, 32) for images; default (dim,). dtype: that of NumPy arrays handed to
-    a model that is a plain function; default float64.
+    Parameters
+    ----------
+    model : callable
+        model(x, tau) of ln p.
+    process : {"ou", "ve"}
+        The noising process.
+    shape : sequence of int
+        Shape of one sample as the model takes it, (3, 32, 32) for images; default: (dim,).
+    dtype : torch.dtype
+        Of NumPy arrays handed to a model that is a plain function; default: float64.
+
+    Returns
+    -------
+    LogDensity
+        f(x, tau); its gradient is ``adapter.score``.
 
     Examples
     --------
@@ -663,9 +836,28 @@ def from_score(model: Network, *, process: str = "ou", time: Time = None, shape:
                dtype: Optional[torch.dtype] = None) -> Adapter:
     """Return a score network as an `Adapter`.
 
-    model(x, t) gives grad ln p of the process at tau; time(tau) = t: its own time, default tau itself; "sigma": the
-    standard deviation of the noise, sqrt(2 tau) for "ve"; (beta_min, beta_max): t in [0, 1] of the VP process dx = -beta x/2 dt +
-    sqrt(beta) dW with beta = beta_min + t (beta_max - beta_min). shape, dtype: as in `from_log_density`.
+    Parameters
+    ----------
+    model : callable
+        model(x, t) of grad ln p.
+    process : {"ou", "ve"}
+        The noising process.
+    time : callable, str, or (float, float)
+        t of tau: a function; "tau" (default); "sigma", the standard deviation of the noise, sqrt(2 tau) for "ve"; or
+        (beta_min, beta_max) for t in [0, 1] of the VP process, see the notes.
+    shape : sequence of int
+        Shape of one sample as the model takes it; default: (dim,).
+    dtype : torch.dtype
+        Of NumPy arrays handed to a model that is a plain function; default: float64.
+
+    Returns
+    -------
+    Adapter
+        f(x, tau).
+
+    Notes
+    -----
+    The VP process is dx = -beta x/2 dt + sqrt(beta) dW with beta = beta_min + t (beta_max - beta_min).
 
     Examples
     --------
@@ -682,23 +874,31 @@ def from_eps(model: Network, alphas_cumprod: Optional[ArrayLike] = None, *, beta
              whole: bool = False, shape: Optional[Sequence[int]] = None, dtype: Optional[torch.dtype] = None) -> Adapter:
     """Return a network that predicts noise under a VP process as the score of "ou".
 
-    x = sqrt(alpha) x_0 + sqrt(1 - alpha) e is our x at exp(-2 tau) = alpha, and the score is -e(x, t)/sqrt(1 - alpha).
-
     Parameters
     ----------
     model : callable
         model(x, t) of e.
     alphas_cumprod : array_like of shape (T,)
-        alpha at the times t = 0 .. T-1, falling. Between two of them ln alpha goes in a straight line, and t is a
-        fraction; tau outside their range is refused.
+        alpha at the times t = 0 .. T-1, falling. Between two of them ln alpha is linear, and t is a fraction; tau outside their
+        range is refused.
     betas : (float, float)
-        Instead: beta_min, beta_max of continuous times t in [0, 1], ln alpha = -(beta_min t + (beta_max - beta_min)
-        t^2/2).
+        Instead: beta_min, beta_max of continuous times t in [0, 1], ln alpha = -(beta_min t + (beta_max - beta_min) t^2/2).
     whole : bool
-        Round t to the nearest integer, for a network that looks times up in a table. The score is then that of
-        a slightly different tau.
-    shape, dtype
-        As in `from_log_density`.
+        Round t to the nearest integer, for a network that looks times up in a table. The score is then that of a slightly
+        different tau.
+    shape : sequence of int
+        Shape of one sample as the model takes it; default: (dim,).
+    dtype : torch.dtype
+        Of NumPy arrays handed to a model that is a plain function; default: float64.
+
+    Returns
+    -------
+    Adapter
+        f(x, tau).
+
+    Notes
+    -----
+    x = sqrt(alpha) x_0 + sqrt(1 - alpha) e is x at exp(-2 tau) = alpha, and the score is -e(x, t)/sqrt(1 - alpha).
 
     Examples
     --------
@@ -719,8 +919,23 @@ def from_denoiser(model: Network, *, process: str = "ve", time: Time = None, sha
                   dtype: Optional[torch.dtype] = None) -> Adapter:
     """Return a network that gives E[x_0 | x] as the score of the process, (a D - x)/b.
 
-    model(x, t); time as in `from_score`, default "sigma" for "ve" and tau for "ou". shape, dtype: as in
-    `from_log_density`.
+    Parameters
+    ----------
+    model : callable
+        model(x, t) of D = E[x_0 | x].
+    process : {"ou", "ve"}
+        The noising process.
+    time : callable, str, or (float, float)
+        t of tau, as in `from_score`; default: "sigma" for "ve" and tau for "ou".
+    shape : sequence of int
+        Shape of one sample as the model takes it; default: (dim,).
+    dtype : torch.dtype
+        Of NumPy arrays handed to a model that is a plain function; default: float64.
+
+    Returns
+    -------
+    Adapter
+        f(x, tau).
 
     Examples
     --------
@@ -743,9 +958,30 @@ def from_edm(model: Network, *, sigma_data: Optional[float] = None, shape: Optio
              dtype: Optional[torch.dtype] = None) -> Adapter:
     """Return an EDM network as the score of "ve", tau = sigma^2/2.
 
-    model(x, sigma) is the denoiser D. With `sigma_data` it is the network inside, F(c_in x, ln(sigma)/4), and
+    Parameters
+    ----------
+    model : callable
+        model(x, sigma) of the denoiser D; with `sigma_data` the network inside, F(c_in x, ln(sigma)/4).
+    sigma_data : float
+        Standard deviation of the data.
+    shape : sequence of int
+        Shape of one sample as the model takes it; default: (dim,).
+    dtype : torch.dtype
+        Of NumPy arrays handed to a model that is a plain function; default: float64.
+
+    Returns
+    -------
+    Adapter
+        f(x, tau).
+
+    Notes
+    -----
     D = c_skip x + c_out F with c_skip = sigma_data^2/(sigma^2 + sigma_data^2), c_out = sigma sigma_data/sqrt(sigma^2 +
-    sigma_data^2), c_in = 1/sqrt(sigma^2 + sigma_data^2). shape, dtype: as in `from_log_density`.
+    sigma_data^2), c_in = 1/sqrt(sigma^2 + sigma_data^2) [1]_.
+
+    References
+    ----------
+    .. [1] T. Karras et al., "Elucidating the design space of diffusion-based generative models", NeurIPS 2022.
 
     Examples
     --------

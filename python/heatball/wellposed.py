@@ -21,17 +21,14 @@ WITH_DATA = ("u_lower", "u_upper", "v_bound", "w_bound", "radius", "radius_paper
 def budget(dim: int, drift_sup: float | Callable[[float], float], div_sup: float | Callable[[float], float], *,
            theta: float = 0.9, u0_min: float | None = None, u0_max: float | None = None, u0_grad: float | None = None,
            at: float | None = None) -> Result:
-    """Return the time window in which a drift of this size is safe, and the bounds in it.
-
-    For du/dtau = Lap u - div(F u), A = sup|F|, C = sup|div F| and K = A + C, a unique solution
-    exists on [0, T] when Lambda(T) = K sqrt(T) (sqrt(T) + 2 c) <= theta < 1. Keys with _paper use
-    the paper's c = Gamma((d+1)/2)/Gamma(d/2), the others the sharp c = 1/sqrt(pi).
+    """Return the time window in which a drift of bounded size is well-posed, and bounds of the solution in it.
 
     Parameters
     ----------
     dim : int
+        The dimension.
     drift_sup, div_sup : float or callable
-        A and C; a callable gets T and returns the bound on [0, T], nondecreasing in T.
+        A = sup|F| and C = sup|div F|; a callable gets T and returns the bound on [0, T], nondecreasing in T.
     theta : float
         In (0, 1).
     u0_min, u0_max, u0_grad : float
@@ -41,12 +38,17 @@ def budget(dim: int, drift_sup: float | Callable[[float], float], div_sup: float
 
     Returns
     -------
-    Result, a dict
-        The keys are those of ``heatball budget --json``: dim, theta, drift_sup, div_sup (the last
-        two only when both are numbers); C_d, C_sharp, T0, T0_paper (Lambda(T0) = theta;
-        ``math.inf`` when K = 0), T, K, Lambda, Lambda_paper, inside, inside_paper (bool); with
-        `at`: K_for_T, K_for_T_paper; with the data: u_lower, u_upper, v_bound, w_bound, radius,
-        radius_paper, score_bound, score_bound_paper (``math.nan`` outside the window).
+    Result
+        The keys are those of ``heatball budget --json``: dim, theta, drift_sup, div_sup (the last two only when both are
+        numbers); C_d, C_sharp, T0, T0_paper (Lambda(T0) = theta; inf when K = 0), T, K, Lambda, Lambda_paper, inside,
+        inside_paper (bool); with `at` K_for_T, K_for_T_paper; with an initial density u_lower, u_upper, v_bound, w_bound,
+        radius, radius_paper, score_bound, score_bound_paper (NaN outside the window).
+
+    Notes
+    -----
+    For du/dtau = Lap u - div(F u) and K = A + C, a unique solution exists on [0, T] when
+    Lambda(T) = K sqrt(T) (sqrt(T) + 2 c) <= theta < 1. Keys with _paper have the paper's c = Gamma((d+1)/2)/Gamma(d/2), the
+    others the sharp c = 1/sqrt(pi).
 
     Examples
     --------

@@ -15,7 +15,8 @@
 #include <string.h>
 
 enum { CELLS = 48, MOST_COLUMNS = 4, HEIGHT = 400, WIDTH = 520 };
-static const double REACH = 1.5, LEAST_WEIGHT = 0.3, LEAST_SCALE = 5;
+static const double REACH = 1.5, LEAST_WEIGHT = 0.3;
+static const double NOISE = 1, STRONG = 5; /* ends of the scale of maps, the same in all */
 #define MAPS(c) ((c)->n_maps < MOST_COLUMNS ? (c)->n_maps : MOST_COLUMNS) /* that are drawn */
 
 static hb_panel_settings figures_panel(const char *title, const char *x, const char *y)
@@ -116,16 +117,17 @@ static hb_status map_box(hb_context *context, const hb_certify_map *map, hb_latt
 
 /* At each point of the lattice the sum of the rows' values with Gaussian weights, over the root of
  * the sum of squared weights, or over their sum where values are smooth already; 0 where no row is
- * near. What is below 0 is chance, and is shown as 0. */
+ * near. Below NOISE is chance, and white; the title has the largest value. */
 static hb_status map_add(hb_figure *figure, const hb_certify_map *map, const hb_lattice *box,
                          const double *values, int smooth, const char *title)
 {
-    double field[CELLS * CELLS];
-    hb_panel_settings panel = figures_panel(title, "{/:Italic x}_1", "{/:Italic x}_2");
+    double field[CELLS * CELLS], largest = 0;
+    char text[120];
+    hb_panel_settings panel = figures_panel(text, "{/:Italic x}_1", "{/:Italic x}_2");
     const double hx = (box->x1 - box->x0) / (CELLS - 1), hy = (box->y1 - box->y0) / (CELLS - 1);
     panel.equal_axes = 1;
-    panel.color_min = 0;
-    panel.color_max = LEAST_SCALE;
+    panel.color_min = NOISE;
+    panel.color_max = STRONG;
     for (size_t k = 0; k < CELLS * CELLS; k++) {
         double sum = 0, squares = 0, weights = 0;
         for (size_t i = 0; i < map->n; i++) {
@@ -138,10 +140,11 @@ static hb_status map_add(hb_figure *figure, const hb_certify_map *map, const hb_
         }
         const double size = smooth ? weights : sqrt(squares);
         field[k] = squares > LEAST_WEIGHT ? fmax(sum / size, 0) : 0;
-        panel.color_max = fmax(panel.color_max, field[k]);
+        largest = fmax(largest, field[k]);
     }
+    snprintf(text, sizeof text, "%s, largest %.2g", title, largest);
     HB_TRY(hb_figure_panel(figure, &panel));
-    return hb_figure_image(figure, box, "deviations", field);
+    return hb_figure_image(figure, box, "standard deviations", field);
 }
 
 /* R1.R2 over its own deviation, so that a cell of noise is about 1. */
@@ -165,8 +168,8 @@ static hb_status map_draw(hb_figure *figure, hb_context *context, const hb_certi
         char title[80];
         hb_lattice box;
         double *values = NULL;
-        snprintf(title, sizeof title, "%s, {/:Italic τ} = %g",
-                 below ? "residual" : "score off its truth", map->tau);
+        snprintf(title, sizeof title, "%s, {/:Italic τ} = %g", below ? "residual" : "score error",
+                 map->tau);
         HB_TRY(map_box(context, map, &box));
         if (below) HB_TRY(map_residuals(context, map, &values));
         const hb_status status =
@@ -317,9 +320,9 @@ const hb_certificate_figure hb_certificate_figures[] = {
     {FILES("map"),
      "Where the score is off. Above: what a kernel around each row sees of s - s* (Stein), in "
      "standard deviations of noise; below: the products R1.R2 of two independent residuals over "
-     "their own standard deviation. Rows near a point are summed with Gaussian weights: noise "
-     "alone "
-     "gives values of about 1, seldom above 3.",
+     "their own standard deviation. Rows near a point are summed with Gaussian weights. All panels "
+     "have one scale: white up to 1, as noise alone gives; noise is seldom above 3; darkest from 5 "
+     "on. Titles have the largest value.",
      map_draw, is_plane, 2, 0, HEIGHT, WIDTH},
     {FILES("places"),
      "The mean square of the residual, relative to the nonlinear term, in fifths of the rows.",

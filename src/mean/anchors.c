@@ -4,8 +4,8 @@
  * that is chosen by default is
  *     r^2 = min(4 pi DEPTH (tau0 - tau_min), 4 SHIFT/(C1 (|grad v|^2 + |F.grad v| + |div F|)))
  * with the terms of h_v at the anchor: at most DEPTH of the time that is there, and a source part
- * (C1 r^2/4) h_v of ln u of at most about SHIFT. docs/explanation/mean-value.md has the sweep behind both
- * numbers.
+ * (C1 r^2/4) h_v of ln u of at most about SHIFT. docs/dev/tuning-history.md has the sweep behind
+ * both numbers.
  *
  * A number to reproduce: a field known from tau = 0 on allows r < 3.5449077 at tau0 = 1. */
 #define SETTINGS hb_mean_settings

@@ -10,7 +10,7 @@
  * behind a SiLU g = 1/sqrt(0.355775) = 1.6765 keeps z at variance 1; g = 1 for l = 0, whose inputs
  * are the caller's (K. He, X. Zhang, S. Ren, J. Sun, Delving deep into rectifiers, 2015). A
  * residual layer starts at a tenth of it, near the identity: digits then have 3 % less loss after
- * ten epochs (docs/explanation/networks.md). The last layer is scaled once more by last_scale. A number to
+ * ten epochs. The last layer is scaled once more by last_scale. A number to
  * reproduce: inputs of variance 1 give z_l of variance 1 in every layer of a wide plain net. */
 #include "base/context.h"
 #include "net/net_tape.h"

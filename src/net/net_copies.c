@@ -5,7 +5,7 @@
  * few lines of the cache. A layer's W (out, in) is transposed for y = x W^T, and plain for x = y W,
  * with rows of 1024 or 4096 bytes in the usual networks. So W^T is kept beside W (turned), and on
  * AVX2 also W with its rows 16 floats further apart (spaced); AVX-512 kernels do not mind the pitch
- * of W. GFLOP/s of 64 rows, one thread, AMD Zen 4 (docs/explanation/networks.md):
+ * of W. GFLOP/s of 64 rows, one thread, AMD Zen 4:
  *                      256 x 256                     1024 x 1024
  *     x W^T   AVX2     as it is 108, turned 115      93, 110
  *     x W^T   AVX-512           100,        113      73, 113

@@ -7,7 +7,7 @@
  * rows (from 101 or 384 on) of a large matrix. So rows go in blocks of 64 and, at the end, of 16,
  * the last one filled up with zeros. Both are whole tiles of 4 and of 8, or tiles of 6 and one of
  * 4, whose sums have the order of those of 6; and neither is few or many. Measured on oneDNN 2.6.3
- * with ONEDNN_MAX_CPU_ISA = SSE41, AVX and AVX2 (docs/explanation/networks.md); tests/net/test_net_rows.c says
+ * with ONEDNN_MAX_CPU_ISA = SSE41, AVX and AVX2; tests/net/test_net_rows.c says
  * whether it holds on the processor at hand.
  *
  * A product with 2 to 15 columns costs as much as one with 16, and ten times as much as one with 1,

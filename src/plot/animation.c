@@ -118,14 +118,12 @@ static hb_status animation_draw_frame(const hb_figure *figure, const char *forma
     return status;
 }
 
-/* Red, green and blue of all frames, and how often each colour occurs. */
-static hb_status animation_read_frame(hb_animation *animation, const char *directory, size_t k,
+/* Red, green and blue of all frames, and how often each colour occurs. The picture is removed. */
+static hb_status animation_read_frame(hb_animation *animation, const char *picture, size_t k,
                                       unsigned char **all, uint32_t *count)
 {
-    char picture[INSIDE];
     int width, height;
     unsigned char *rgb;
-    snprintf(picture, sizeof picture, "%s/frame.png", directory);
     const hb_status status = read_png(animation->context, picture, &width, &height, &rgb);
     unlink(picture);
     HB_TRY(status);
@@ -152,16 +150,19 @@ static hb_status animation_read_frame(hb_animation *animation, const char *direc
 static hb_status animation_draw_frames(hb_animation *animation, hb_figure **frames,
                                        const char *directory, unsigned char **all, uint32_t *count)
 {
+    char picture[INSIDE];
+    snprintf(picture, sizeof picture, "%s/frame.png", directory);
     for (size_t k = 0; k < animation->n; k++) {
         HB_TRY(animation_draw_frame(frames[k], animation->format, directory));
-        HB_TRY(animation_read_frame(animation, directory, k, all, count));
+        HB_TRY(animation_read_frame(animation, picture, k, all, count));
         HB_TRY(hb_progress(animation->context, "frames", (double)(k + 1), (double)animation->n));
     }
     return HB_OK;
 }
 
+/* Of the frames, drawn in the directory `place`; without frames of the picture `place`. */
 static hb_status animation_make_pixels(hb_animation *animation, hb_figure **frames,
-                                       const char *directory)
+                                       const char *place)
 {
     unsigned char *all = NULL, *nearest;
     uint32_t *count;
@@ -170,7 +171,8 @@ static hb_status animation_make_pixels(hb_animation *animation, hb_figure **fram
     HB_TRY(HB_WORKSPACE(animation->context, &work, HB_ARRAY(count, HB_ANIMATION_BINS),
                         HB_ARRAY(nearest, HB_ANIMATION_BINS)));
     memset(count, 0, HB_ANIMATION_BINS * sizeof *count);
-    hb_status status = animation_draw_frames(animation, frames, directory, &all, count);
+    hb_status status = frames ? animation_draw_frames(animation, frames, place, &all, count)
+                              : animation_read_frame(animation, place, 0, &all, count);
     const size_t size = animation->n * (size_t)animation->width * (size_t)animation->height;
     if (status == HB_OK) status = hb_allocate(animation->context, size, 1, &memory);
     if (status == HB_OK) {
@@ -180,6 +182,18 @@ static hb_status animation_make_pixels(hb_animation *animation, hb_figure **fram
     }
     hb_release(animation->context, all);
     hb_workspace_destroy(&work);
+    return status;
+}
+
+hb_status hb_picture_reduce(hb_context *context, const char *path)
+{
+    hb_animation animation = {.context = context, .n = 1};
+    hb_writer *writer;
+    hb_status status = animation_make_pixels(&animation, NULL, path);
+    if (status == HB_OK) status = hb_writer_create(context, path, &writer);
+    if (status == HB_OK)
+        status = hb_writer_close(writer, hb_animation_png(&animation, 0, hb_writer_write, writer));
+    hb_release(context, animation.pixels);
     return status;
 }
 

@@ -30,6 +30,13 @@ void hb_animation_choose(const uint32_t *count, unsigned char colors[HB_ANIMATIO
 void hb_animation_index(size_t n_pixels, const unsigned char *rgb, const unsigned char *nearest,
                         unsigned char *out);
 
+/* Frame k as a PNG of indices, given to `write`: hb_writer_write, or one that encodes it. */
+typedef hb_status hb_bytes_writer(hb_writer *writer, size_t size, const void *bytes);
+hb_status hb_animation_png(const hb_animation *animation, size_t k, hb_bytes_writer *write,
+                           hb_writer *writer);
+/* The PNG of that path with 256 colours: a third to a half of its bytes. */
+hb_status hb_picture_reduce(hb_context *context, const char *path);
+
 /* The files; delay in hundredths of a second. */
 hb_status hb_animation_write_gif(const hb_animation *animation, int delay, hb_writer *writer);
 hb_status hb_animation_write_html(const hb_animation *animation, const char *title, int delay,

@@ -62,10 +62,11 @@ static const char SCRIPT[] =
     "});\n"
     "show(0);\n";
 
-static hb_status write_base64(hb_writer *writer, size_t n, const unsigned char *data)
+static hb_status write_base64(hb_writer *writer, size_t n, const void *bytes)
 {
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *data = bytes;
     char text[4096];
     size_t used = 0;
     for (size_t i = 0; i < n; i += 3) {
@@ -83,8 +84,8 @@ static hb_status write_base64(hb_writer *writer, size_t n, const unsigned char *
     return hb_writer_write(writer, used, text);
 }
 
-/* One frame as a PNG of indices, then base64. */
-static hb_status write_picture(const hb_animation *animation, size_t k, hb_writer *writer)
+hb_status hb_animation_png(const hb_animation *animation, size_t k, hb_bytes_writer *write,
+                           hb_writer *writer)
 {
     const unsigned char *pixels =
         animation->pixels + k * (size_t)animation->width * (size_t)animation->height;
@@ -100,7 +101,7 @@ static hb_status write_picture(const hb_animation *animation, size_t k, hb_write
     if (!png_image_write_to_memory(&image, memory, &size, 0, pixels, 0, animation->colors))
         status = hb_fail(animation->context, HB_ERROR_MEMORY, "libpng cannot make a frame: %.100s",
                          image.message);
-    if (status == HB_OK) status = write_base64(writer, size, memory);
+    if (status == HB_OK) status = write(writer, size, memory);
     hb_release(animation->context, memory);
     return status;
 }
@@ -123,7 +124,7 @@ static hb_status write_frames(const hb_animation *animation, int delay, hb_write
     HB_TRY(hb_writer_printf(writer, "];\nconst frames = [\n"));
     for (size_t k = 0; k < animation->n; k++) {
         HB_TRY(hb_writer_printf(writer, "'"));
-        HB_TRY(write_picture(animation, k, writer));
+        HB_TRY(hb_animation_png(animation, k, write_base64, writer));
         HB_TRY(hb_writer_printf(writer, "',\n"));
     }
     return hb_writer_printf(writer, "];\n%s</script>\n", SCRIPT);

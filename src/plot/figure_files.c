@@ -20,7 +20,9 @@ static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00"
                                       "#CC79A7", "#56B4E9", "#000000"};
 static const int MARKERS[] = {7, 5, 9, 13, 11, 15, 4}; /* gnuplot's filled shapes */
 enum { N_COLORS = 7, FRAME_DIGITS = 7 /* of the numbers of animations, which are many */ };
-#define HEAD_PIXELS 6.0 /* the length of an arrow's head */
+#define HEAD_PIXELS 6.0  /* the length of an arrow's head */
+#define PNG_WIDTH 2000.0 /* pixels of a wide picture, which has fewer than two to a unit */
+#define PNG_AREA 4e6     /* and of a large one */
 
 /* ---- the numbers ---- */
 
@@ -112,6 +114,8 @@ static void identifier(const char *csv_name, char *out, size_t size)
 static hb_status write_prologue(const hb_figure *figure, hb_writer *writer, const char *csv_name)
 {
     const int width = figure->columns * figure->width, height = figure->rows * figure->height;
+    const double least = fmin(PNG_WIDTH / width, sqrt(PNG_AREA / width / height));
+    const double scale = fmax(1, fmin(2, least)); /* of a PNG */
     char name[64];
     identifier(csv_name, name, sizeof name);
     HB_TRY(hb_writer_printf(writer,
@@ -125,14 +129,15 @@ static hb_status write_prologue(const hb_figure *figure, hb_writer *writer, cons
         "if (format eq 'svg') set terminal svg name 'figure_%s' enhanced size %d,%d font "
         "'Helvetica,16' background '#ffffff' linewidth 1 dashlength 1\n"
         "if (format eq 'png') set terminal pngcairo enhanced size %d,%d font 'Helvetica,16' "
-        "fontscale 1.5 linewidth 2 pointscale 2 dashlength 1 background '#ffffff'\n"
+        "fontscale %.4g linewidth %.4g pointscale %.4g dashlength 1 background '#ffffff'\n"
         "if (format eq 'pdf') set terminal pdfcairo enhanced size %.3fin,%.3fin font "
         "'Helvetica,16' fontscale 0.62 linewidth 2 pointscale 0.75 dashlength 0.8\n"
         "if (format eq 'frame') set terminal pngcairo enhanced size %d,%d font 'Helvetica,16' "
         "fontscale 0.75 linewidth 1 dashlength 1 background '#ffffff'\n"
         "if (format eq 'page') set terminal pngcairo enhanced size %d,%d font 'Helvetica,16' "
         "fontscale 1.05 linewidth 1.4 pointscale 1.4 dashlength 1 background '#ffffff'\n",
-        name, width, height, 2 * width, 2 * height, width / 96.0, height / 96.0, width, height,
+        name, width, height, (int)lround(scale * width), (int)lround(scale * height), 0.75 * scale,
+        scale, scale, width / 96.0, height / 96.0, width, height,
         (int)(HB_ANIMATION_PAGE_SCALE * width), (int)(HB_ANIMATION_PAGE_SCALE * height)));
     /* gnuplot would run a name that begins with <, and take -, + and $NAME for other things */
     HB_TRY(hb_writer_printf(writer, "data = "));

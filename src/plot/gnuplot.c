@@ -7,7 +7,7 @@
  * note). */
 #include "base/context.h"
 #include "base/team_tasks.h"
-#include "plot/figure.h"
+#include "plot/animation.h"
 
 #include <heatball/file.h>
 
@@ -160,7 +160,8 @@ static hb_status gnuplot_run_here(hb_context *context, const char *directory, co
                          complaints_of(&gnuplot));
     if (status == HB_OK && gnuplot.used > 0)
         hb_note(context, "gnuplot on %s/%s: %s", directory, script, complaints_of(&gnuplot));
-    return hb_writer_close(writer, status);
+    HB_TRY(hb_writer_close(writer, status));
+    return strcmp(format, "png") == 0 ? hb_picture_reduce(context, path) : HB_OK;
 }
 
 /* In a team rank 0 draws, alone. */

@@ -14,12 +14,12 @@
 enum { LINE = 16 /* floats of a cache line */ };
 enum { MICRO_BATCH_ROWS = 128, LEAST_ROWS = 64, MOST_MICRO_BATCHES = 64 };
 
-/* The constants that were fitted (docs/explanation/losses.md has what was measured); the weights of each loss
- * stand in its own hb_constraint. */
+/* The constants that were fitted (docs/dev/tuning-history.md has what was measured); the weights of
+ * each loss stand in its own hb_constraint. */
 /* bench/loss_by_family.py 32: above this dimension the constraint is taken in some steps only */
 enum { EVERY_STEP_MOST_DIM = 16, SPARSE_EVERY = 4 };
 static const double SPARSE_WEIGHT = 0.7;
-/* docs/explanation/losses.md, "Two to 64 dimensions": anchors, nodes of a step, fraction of a ball's radius */
+/* docs/dev/tuning-history.md: anchors, nodes of a step, fraction of a ball's radius */
 static const double LEAST_ANCHORS = 16, MOST_ANCHORS = 64;
 /* docs/explanation/losses.md, "Log-densities at small tau" */
 static const double SMALL_TAU_DENSITY = 0.5;
@@ -162,9 +162,9 @@ static double trainer_choose_small_tau(hb_trainer *t, const hb_constraint *const
     return spared && above > 0 && below > 0 ? 1 + SMALL_TAU_DENSITY * below / above : 1;
 }
 
-/* What the settings leave open of a constraint (docs/explanation/losses.md has what was measured). Balls are
- * small, since their nodes are exact to degree 3 only, and there are about 576 nodes in a step.
- * Anchors at small tau come on top, and what the others weigh stays. */
+/* What the settings leave open of a constraint (docs/dev/tuning-history.md has what was measured).
+ * Balls are small, since their nodes are exact to degree 3 only, and there are about 576 nodes in a
+ * step. Anchors at small tau come on top, and what the others weigh stays. */
 static void trainer_choose_constraint(hb_trainer *t, const hb_constraint *constraint, int dim)
 {
     hb_train_settings *s = &t->settings;

@@ -1,7 +1,7 @@
 /* walk/walk_constants.h: the fitted and chosen constants of this module.
  *
  * Rates, probes, roulette and preferences were set on the bistable, Van der Pol and chain problems
- * of docs/explanation/walks.md ("What was measured"); limits of flags by tests/python/test_walk_silence.py and
+ * (docs/dev/tuning-history.md); limits of flags by tests/python/test_walk_silence.py and
  * test_walk_breaks.py; the rest was chosen. */
 #ifndef HB_WALK_WALK_CONSTANTS_H
 #define HB_WALK_WALK_CONSTANTS_H
@@ -17,7 +17,7 @@ static const double RATE_MEMORY = 0.8;     /* gauge in d > 1: rates fall no fast
 static const double MOMENT = 1.3;          /* from the curvature at a probe to the rms of z.R */
 static const double JACOBIAN_RATE = 0.5;   /* of |A|, in the rate */
 
-/* ---- plans: docs/explanation/walks.md, "How to walk" ---- */
+/* ---- plans: docs/explanation/walks.md, "Choice of the estimator" ---- */
 static const double PREFERENCE = 0.75;      /* by which longer steps must be better */
 static const double WHOLE_PREFERENCE = 0.3; /* the same of reversed walks with p = 1: long tails */
 static const double HOPELESS = 8;           /* times the best cost, after one block */

@@ -203,8 +203,9 @@ static void walks_write_note(const hb_walks *w, hb_estimator *out)
     hb_note_append(out->note, size, "%s",
                    all                ? "no drift but a potential"
                    : w->shared.linear ? "the drift is linear: one exact step"
-                   : w->shared.full_frame || w->shared.d == 1 ? "parametrix in the linear frame"
-                                                              : "parametrix in the diagonal frame");
+                   : w->shared.full_frame || w->shared.d == 1
+                       ? "parametrix in linear coordinates"
+                       : "parametrix in diagonal coordinates");
     const struct {
         size_t n;
         const char *name;

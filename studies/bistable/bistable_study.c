@@ -117,22 +117,16 @@ static json_t *radius_json(const hb_bistable_case *c)
 static json_t *case_json(const hb_bistable_case *c, int start)
 {
     const hb_bistable_saddle *s = &c->saddle;
-    json_t *object = json_object();
-    json_object_set_new(object, "start", json_string(hb_bistable_start_names[start]));
-    json_object_set_new(object, "initial", json_string(hb_bistable_initial[start]));
-    json_object_set_new(object, "field_grid", grid_json(&c->field));
-    json_object_set_new(object, "reference_grid", grid_json(&c->reference));
-    json_object_set_new(object, "bandwidth", hb_study_number(c->bandwidth));
-    json_object_set_new(object, "farthest_end", hb_study_number(c->farthest));
-    json_object_set_new(object, "best",
-                        json_pack("{s:f,s:f}", "noise", hb_bistable_noises[c->best_noise],
-                                  "bandwidth_factor", hb_bistable_widths[c->best_width]));
-    json_object_set_new(object, "saddle",
-                        json_pack("{s:f,s:o,s:o,s:o,s:o}", "up_to", BISTABLE_SADDLE, "mse",
-                                  hb_study_number(s->mse), "bias2", hb_study_number(s->bias2),
-                                  "variance", hb_study_number(s->variance), "limit_bias2",
-                                  hb_study_number(s->limit_bias2)));
-    json_object_set_new(object, "noise", noise_json(c));
+    json_t *object =
+        json_pack("{s:s,s:s,s:o,s:o,s:o,s:o,s:{s:f,s:f},s:{s:f,s:o,s:o,s:o,s:o},s:o}", "start",
+                  hb_bistable_start_names[start], "initial", hb_bistable_initial[start],
+                  "field_grid", grid_json(&c->field), "reference_grid", grid_json(&c->reference),
+                  "bandwidth", hb_study_number(c->bandwidth), "farthest_end",
+                  hb_study_number(c->farthest), "best", "noise", hb_bistable_noises[c->best_noise],
+                  "bandwidth_factor", hb_bistable_widths[c->best_width], "saddle", "up_to",
+                  BISTABLE_SADDLE, "mse", hb_study_number(s->mse), "bias2",
+                  hb_study_number(s->bias2), "variance", hb_study_number(s->variance),
+                  "limit_bias2", hb_study_number(s->limit_bias2), "noise", noise_json(c));
     if (start == BISTABLE_GAUSSIAN) json_object_set_new(object, "radius", radius_json(c));
     return object;
 }
@@ -225,8 +219,7 @@ static int bistable_find(const void *of, const char *name, int n, const hb_value
     return bistable_set(out, strcmp(name, "mse") == 0 ? error->mse[k[3]] : error->se[k[3]]);
 }
 
-static hb_status write_json(const hb_numbers *numbers, const hb_study_settings *settings,
-                            const hb_bistable_result *result, json_t *captions)
+static json_t *results_json(const hb_study_settings *settings, const hb_bistable_result *result)
 {
     json_t *root = hb_study_begin(&hb_bistable_study, settings);
     json_t *rows = json_array(), *cases = json_array();
@@ -236,12 +229,7 @@ static hb_status write_json(const hb_numbers *numbers, const hb_study_settings *
     json_object_set_new(root, "settings", settings_json(&result->size));
     json_object_set_new(root, "rows", rows);
     json_object_set_new(root, "cases", cases);
-    const hb_status status = hb_study_results(numbers, root, settings->quick);
-    json_object_set(root, "figures", captions);
-    if (status == HB_OK)
-        return hb_study_write_json(numbers->context, settings->directory, "bistable.json", root);
-    json_decref(root);
-    return status;
+    return root;
 }
 
 /* ---- the table ---- */
@@ -351,11 +339,9 @@ static hb_status run_bistable(hb_context *context, const hb_study_settings *sett
                                     "tail_se,claimed,paper_overall,paper_core,paper_tail,runs",
                                     BISTABLE_ROWS, write_row, result->rows);
     }
-    hb_gallery gallery = {context, settings->directory, table, json_array(), 0};
     const hb_numbers numbers = {context, "bistable", result, bistable_find};
-    if (status == HB_OK) status = hb_study_figures(&numbers, &gallery);
-    if (status == HB_OK) status = write_json(&numbers, settings, result, gallery.captions);
-    json_decref(gallery.captions);
+    if (status == HB_OK)
+        status = hb_study_finish(&numbers, settings, table, results_json(settings, result));
     hb_bistable_release_curves(result);
     free(memory);
     return status;

@@ -4,7 +4,6 @@
  *     dimension_families.c  four families of Gaussian mixtures in any dimension
  *     dimension_run.c       one cell: data, training, errors, likelihood
  *     dimension_summary.c   dimension.json; the printed table; numbers for the page
- *     dimension_map.c       which loss is the best where
  *     dimension_study.c     the study itself, a comparison (compare/compare.h) */
 #ifndef HB_STUDIES_DIMENSION_H
 #define HB_STUDIES_DIMENSION_H
@@ -113,7 +112,6 @@ json_t *hb_dimension_ratios_json(const hb_comparison *result);
 /* Numbers for formulas of the page, beside those of hb_compare_find. */
 int hb_dimension_find(const hb_comparison *result, const char *name, int n, const hb_value *v,
                       hb_value *out);
-void hb_dimension_map(json_t *root, const hb_comparison *result);
 
 extern const hb_study hb_dimension_study;
 

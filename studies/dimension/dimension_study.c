@@ -48,8 +48,6 @@ static void dimension_results(json_t *root, const hb_comparison *result)
 {
     json_object_set_new(root, "means", hb_dimension_means_json(result));
     json_object_set_new(root, "ratios", hb_dimension_ratios_json(result));
-    json_object_set_new(root, "claims", json_array());
-    hb_dimension_map(root, result);
 }
 
 static const hb_field_of FIELDS[] = {

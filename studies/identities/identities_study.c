@@ -61,21 +61,17 @@ static hb_status run_identities(hb_context *context, const hb_study_settings *se
     hb_identities list = {.context = context, .seed = settings->seed, .quick = settings->quick};
     HB_TRY(hb_study_make_directory(context, settings->directory));
     hb_status status = measure(&list);
-    hb_gallery gallery = {context, settings->directory, table, json_array(), 0};
     if (status == HB_OK)
         status =
             hb_study_write_csv(context, settings->directory, "identities.csv",
                                "check,item,dim,at,value,exact,error", list.n, write_row, &list);
     const hb_numbers numbers = {context, "identities", &list, hb_identities_find};
-    if (status == HB_OK) status = hb_study_figures(&numbers, &gallery);
     json_t *root = hb_study_begin(&hb_identities_study, settings);
     json_object_set_new(root, "settings",
                         json_pack("{s:i,s:b}", "numbers", (int)list.n, "quick", list.quick));
-    if (status == HB_OK)
-        status = hb_study_end(&numbers, settings, json_incref(root), gallery.captions);
+    if (status == HB_OK) status = hb_study_finish(&numbers, settings, table, json_incref(root));
     if (status == HB_OK) print_claims(table, json_object_get(root, "claims"), &list);
     json_decref(root);
-    json_decref(gallery.captions);
     free(list.rows);
     return status;
 }

@@ -102,8 +102,7 @@ static int sampler_find(const void *of, const char *name, int n, const hb_value 
 
 /* ---- files ---- */
 
-static hb_status write_json(const hb_numbers *numbers, const hb_study_settings *settings,
-                            const hb_sampler_row *rows, json_t *captions)
+static json_t *results_json(const hb_study_settings *settings, const hb_sampler_row *rows)
 {
     static const int shown[] = {0, 5, 8}; /* d = 4, 128, 1024 */
     json_t *root = hb_study_begin(&hb_sampler_study, settings);
@@ -117,7 +116,7 @@ static hb_status write_json(const hb_numbers *numbers, const hb_study_settings *
                                   "|y|^2/(2s), which is not caloric; mean d+2, variance 2(d+2)"));
     json_object_set_new(root, "rows", list);
     json_object_set_new(root, "histograms", histograms);
-    return hb_study_end(numbers, settings, root, captions);
+    return root;
 }
 
 /* A z-score, or a dash where there is none. */
@@ -172,11 +171,9 @@ static hb_status run_sampler(hb_context *context, const hb_study_settings *setti
     if (status == HB_OK)
         status = hb_study_write_csv(context, settings->directory, "sampler.csv", COLUMNS,
                                     SAMPLER_DIMS, write_row, rows);
-    hb_gallery gallery = {context, settings->directory, table, json_array(), 0};
     const hb_numbers numbers = {context, "sampler", rows, sampler_find};
-    if (status == HB_OK) status = hb_study_figures(&numbers, &gallery);
-    if (status == HB_OK) status = write_json(&numbers, settings, rows, gallery.captions);
-    json_decref(gallery.captions);
+    if (status == HB_OK)
+        status = hb_study_finish(&numbers, settings, table, results_json(settings, rows));
     free(memory);
     return status;
 }

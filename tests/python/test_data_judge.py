@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist, pdist
 
 import heatball
 
-NAMES = heatball.dataset()
+NAMES = heatball.dataset_names()
 
 
 @pytest.mark.parametrize("name", NAMES)

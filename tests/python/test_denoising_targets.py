@@ -180,3 +180,48 @@ def test_wrong_types():
         ht.denoising_targets(torch.zeros(4, 3).half(), 0.1, torch.zeros(5, 3))
     with pytest.raises(TypeError, match="data is"):
         ht.denoising_targets(torch.zeros(4, 3), 0.1, np.zeros((5, 3)))
+
+
+# ---- wrong shapes, dtypes, devices and labels -------------------------------------------------------
+
+X, TAU, DATA = torch.linspace(-1, 1, 24).reshape(8, 3), torch.linspace(0.1, 1, 8), torch.linspace(-2, 2, 150).reshape(50, 3)
+ONES, ZEROS = torch.ones(8, dtype=torch.long), torch.zeros(50, dtype=torch.long)
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("given, kind, says", [
+    (dict(tau="a"), TypeError, r"tau is 'a'; it must be a tensor of shape \(n,\), or a number"),
+    (dict(tau=None), TypeError, "tau is None"),
+    (dict(tau=TAU[:, None]), ValueError, r"tau has shape \(8, 1\)"),
+    (dict(tau=NAN), ValueError, "tau must be above 0"),
+    (dict(tau=1e-25, process="edm"), ValueError, "sigma is 1e-25, whose square is 0 in torch.float32"),
+    (dict(x=X.half()), TypeError, "x is torch.float16; it must be a tensor of float32 or float64"),
+    (dict(x=X.to("meta")), ValueError, "x is a meta tensor"),
+    (dict(x=X.to_sparse()), ValueError, "x is torch.sparse_coo; it must be a dense tensor"),
+    (dict(x=torch.cat([X[:7], X[:1] * NAN])), ValueError, "row 7 of x has a value that is not finite"),
+    (dict(data=torch.cat([DATA, DATA[:1] * NAN])), ValueError, "row 50 of data has a value that is not finite"),
+    (dict(data=DATA.to(torch.complex64)), TypeError, "data is torch.complex64; it must be real"),
+    (dict(data=DATA.to("meta")), ValueError, "data is a meta tensor"),
+    (dict(data=DATA[:, :2]), ValueError, r"data has shape \(50, 2\); it must be \(N, 3\)"),
+    (dict(own=torch.ones(8, dtype=torch.bool)), TypeError, "own is torch.bool; it must be indices, or rows as x"),
+    (dict(own=X.reshape(8, 1, 3)), ValueError, r"own has shape \(8, 1, 3\); rows must have the shape of x"),
+    (dict(own=X.int()), ValueError, r"own has shape \(8, 3\); indices must be \(8,\)"),
+    (dict(own=X * NAN), ValueError, "row 0 of own has a value that is not finite"),
+    (dict(generator=3), TypeError, "generator is 3; it must be a torch.Generator"),
+    (dict(labels=-2 * ONES, data_labels=ZEROS), ValueError, "labels has -2; it must be a class, or -1 for all rows"),
+    (dict(labels=["a"] * 8, data_labels=ZEROS), TypeError, "labels is a list of 8; it must be a tensor of integers"),
+    (dict(labels=ONES.to(torch.complex64), data_labels=ZEROS), ValueError, "labels is torch.complex64"),
+    (dict(labels=ONES, data_labels=ZEROS), ValueError, "labels has 1, which no row of the data has"),
+])
+def test_wrong_arguments_are_named(given, kind, says):
+    given = {"x": X, "tau": TAU, "data": DATA, **given}
+    with pytest.raises(kind, match=says):
+        ht.denoising_targets(given.pop("x"), given.pop("tau"), given.pop("data"), **given)
+
+
+def test_integers_and_other_precisions_of_the_data_are_taken():
+    whole = (DATA * 2).int()
+    for data in (whole, whole.double(), whole.half()):
+        found = ht.denoising_targets(X, TAU, data, rows=None)
+        assert found.dtype == torch.float32 and torch.allclose(found, ht.denoising_targets(X, TAU, whole.float(), rows=None))
+    assert ht.denoising_targets(X[:0], TAU[:0], DATA).shape == (0, 3)

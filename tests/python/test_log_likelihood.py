@@ -360,7 +360,7 @@ def test_a_rare_mode_does_not_hide_behind_the_others():
 
 
 def test_the_constraint_carries_the_weights_of_modes_down_to_tau_min():
-    """1/5 N((-5, -5), 1) + 4/5 N((5, 5), 1), scaled to variance 1: docs/explanation/losses.md."""
+    """1/5 N((-5, -5), 1) + 4/5 N((5, 5), 1), scaled to variance 1."""
     scale = math.sqrt(1 + 0.2 * 0.8 * 100)
     two = heatball.Mixture([0.2, 0.8], np.array([[-8.0, -8], [2, 2]]) / scale, np.tile(np.eye(2) / scale ** 2, (2, 1, 1)))
     x, error = two.sample(8000, seed=3), {}

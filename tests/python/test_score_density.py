@@ -240,5 +240,80 @@ def test_refusals_of_rows_to_predict():
         density.sample(1, "one")
 
 
+def fitted(x, **given):
+    return ScoreDensity(**{**SMALL, **given}).fit(x)
+
+
+@pytest.mark.parametrize("call, kind, says", [
+    (lambda: fitted(np.empty((0, 2))), ValueError, "X has 0 rows; a density needs at least 2"),
+    (lambda: fitted(np.empty((5, 0))), ValueError, "X has no columns"),
+    (lambda: fitted(np.zeros((4, 3, 2))), ValueError, "X has 3 axes; it must have 2"),
+    (lambda: fitted([["a", "b"]] * 5), TypeError, "X is a list of 5; it must be an array of real numbers"),
+    (lambda: fitted(np.array([[1, None], [2, 3]], object)), TypeError, "X has dtype object"),
+    (lambda: fitted(X, error=-1), ValueError, "error is -1; it must be 0 or more"),
+    (lambda: fitted(X, error=np.nan), ValueError, "error is nan; it must be 0 or more"),
+    (lambda: fitted(X).set_params(likelihood="exact").score_samples(X), ValueError, "likelihood is 'exact'"),
+    (lambda: fitted(X).score(np.empty((0, 2))), ValueError, "X has no rows; a mean needs at least 1"),
+    (lambda: fitted(X).score_samples(X[0]), ValueError, "X has 1 axis; it must have 2"),
+    (lambda: fitted(X).sample(-1), ValueError, "n_samples is -1"),
+    (lambda: fitted(X).sample(1.5), TypeError, "n_samples is 1.5; it must be an integer"),
+])
+def test_more_refusals(call, kind, says):
+    with pytest.raises(kind, match=says):
+        call()
+
+
+def test_small_and_odd_input():
+    density = fitted(X)
+    assert density.sample(0).shape == (0, 2) and density.score_samples(np.empty((0, 2))).shape == (0,)
+    assert fitted(X[:, 0]).score_samples(X[:3, 0]).shape == (3,) and fitted(X[:, 0]).sample(2).shape == (2, 1)
+    assert np.isfinite(fitted(X[:2]).score_samples(X[:2])).all() and np.isfinite(fitted(X > 0).score(X[:5] > 0))
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_units_whose_squares_overflow(scale):
+    """ln p moves by the logarithm of the unit."""
+    plain, scaled = fitted(X, likelihood="ode").score_samples(X[:5]), fitted(X * scale, likelihood="ode").score_samples(X[:5] * scale)
+    assert np.abs(scaled + 2 * np.log(scale) - plain).max() < 1e-5
+
+
+def test_identical_columns_are_told():
+    with pytest.warns(UserWarning, match="columns 0 and 2 are identical; such rows have no density"):
+        density = fitted(X[:, [0, 1, 0]])
+    assert np.isfinite(density.score(X[:, [0, 1, 0]]))
+
+
+def test_another_fit_forgets_the_first():
+    density = fitted(X)
+    density.fit(RNG.lognormal(0, 1, (100, 3)))
+    assert density.n_features_in_ == 3 and density.sample(2).shape == (2, 3)
+    with pytest.raises(ArgumentError):
+        density.fit(CONSTANT)
+    assert density.sample(2).shape == (2, 3)  # one that failed leaves the one before
+
+
+def test_data_frames_keep_their_names():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b"])
+    density = fitted(frame)
+    assert list(density.feature_names_in_) == ["a", "b"]
+    assert np.array_equal(density.score_samples(frame), density.score_samples(X))
+    with pytest.raises(ArgumentError, match="X has the columns b, a; the density was fitted to a, b"):
+        density.score_samples(frame[["b", "a"]])
+    with pytest.raises(TypeError, match="column 'b' of X has dtype object; it must be real numbers"):
+        density.score_samples(frame.assign(b="text"))
+    assert not hasattr(density.fit(X), "feature_names_in_")
+
+
+def test_in_a_pipeline_of_scikit_learn():
+    pytest.importorskip("sklearn")
+    from sklearn.base import clone
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import StandardScaler
+    pipe = Pipeline([("scale", StandardScaler()), ("density", ScoreDensity(maps=["identity", ("logit", -9, 9)], **SMALL))])
+    assert clone(pipe).set_params(density__steps=7).get_params()["density__steps"] == 7
+    assert pipe.fit(X).score_samples(X).shape == (300,) and np.isfinite(pipe.score(X))
+
+
 def test_it_is_public():
     assert heatball.ScoreDensity.__module__ == heatball.NotFittedError.__module__ == "heatball"

@@ -77,15 +77,45 @@ def test_defaults_are_those_of_the_rows(name, function):
             assert value == row.fallback or math.isnan(value) and math.isnan(row.fallback), row.name
 
 
+def defaults_of(function):
+    return {name: one.default for name, one in inspect.signature(function).parameters.items()}
+
+
+@pytest.mark.parametrize("function, table, least", [
+    (heatball.train, "hb_train_setting", 33), (heatball.Model.generate, "hb_generate_setting", 8),
+    (heatball.generate, "hb_generate_setting", 8), (heatball.certify, "hb_certify_setting", 8),
+    (heatball.Classifier, "hb_classifier_setting", 8)])
+def test_signatures_have_the_defaults_of_the_library(function, table, least):
+    """A number is that of hb_*_settings_default; None stands for NaN, what the library chooses, and for pointers."""
+    keywords, seen = defaults_of(function), 0
+    for row in rows_of(table):
+        name = row.name.decode()
+        if name not in keywords or name in ("denoise", "standardise"):  # by the kind of the data
+            continue
+        default, seen = keywords[name], seen + 1
+        if row.kind == SettingKind.SETTING_KIND_POINTER or math.isnan(row.fallback):
+            assert default is None, name
+        elif row.kind == SettingKind.SETTING_KIND_CHOICE:
+            assert texts(row.names()).index(default) == row.fallback, name
+        else:
+            assert default is not None and default == row.fallback, name
+            assert isinstance(default, float) == (row.kind == SettingKind.SETTING_KIND_REAL), name
+    assert seen >= least
+
+
 def test_python_has_a_keyword_for_every_setting():
     keywords = inspect.signature(heatball.train).parameters
     inside = {"loss", "image_height", "image_width", "pixel_low", "pixel_high", "columns", "watch_user", "size", "as_typed"}
     names = {row.name.decode() for row in rows_of("hb_train_setting")}
     assert names - inside - set(keywords) == set()
-    for row in rows_of("hb_train_setting"):
-        keyword = keywords.get(row.name.decode())
-        if keyword is not None and keyword.default not in (None, False):
-            assert str(keyword.default) == row.shown.decode()  # head, process, seed
+
+
+def test_the_parameters_of_train_stand_in_their_groups():
+    names = list(inspect.signature(heatball.train).parameters)
+    groups = ("data", "params"), ("head", "half"), ("tau_min", "constraint_every"), ("epochs", "threads")
+    places = [names.index(name) for ends in groups for name in ends]
+    assert places == sorted(places) and places[0] == 0 and places[-1] == len(names) - 1
+    assert all(places[k + 1] == places[k] + 1 for k in (1, 3, 5))
 
 
 def test_python_generates_with_every_setting():

@@ -25,17 +25,22 @@ total: float = float(s.density.sum() + s.t[0])
 table: Any = s.to_pandas()
 as_dict: dict[str, Any] = s.to_dict()
 ax: Any = s.plot("score", time=0.5)
+elsewhere: heatball.Evaluation = s([[0.5, 0.1]], time=0.5)
+print(elsewhere.score.shape, elsewhere.density_error.max(), s.config["drift"])
+s.save("s.npz")
+again: heatball.Solution = heatball.load("s.npz")
 
-residual: heatball.Result = heatball.residual("-x", "sqrt(2)", "gaussian(mean=1, var=0.4)", 0.5, [0.3, 1.7], [0.2, 0.4])
+residual: heatball.Residual = heatball.residual("-x", "sqrt(2)", "gaussian(mean=1, var=0.4)", 0.5, [0.3, 1.7], [0.2, 0.4])
 scaled = residual["scaled"] + residual.scaled
 residual.plot("scaled", ax=ax)
 
 z, sigma = heatball.sample("kappa", 7, 1000, dtype=np.float32)
-nodes, times, weights = heatball.cubature("kappa", 2, degree=3)
+nodes, times, weights = heatball.ball.nodes("kappa", 2, degree=3)
+draws: heatball.ball.Draws = heatball.ball.sample("kappa", 7, 1000)
 value: Any = heatball.kernel("heat", [0.0, 0.0], 0.02)
 first: float = heatball.constants(2)["C1"] + heatball.budget(2, lambda T: 1 + T, 0.5).T0
 
-names: list[str] = heatball.dataset()
+names: list[str] = heatball.dataset_names()
 moons: heatball.Mixture = heatball.dataset("two_moon")
 x = moons.sample(100, tau=0.3, process="ve")
 mine = heatball.Mixture([1, 1], [[-1.0], [1.0]], np.ones((2, 1, 1)))
@@ -46,6 +51,7 @@ model: heatball.Model = heatball.train(x, "hb", steps=20, width=16, progress=lam
 model = heatball.load(pathlib.Path("model.safetensors"))
 model.score(x, 0.1).mean(axis=0)
 dim: int = model.dim
+as_score: NDArray[np.float64] = model(x, 0.1)
 made = model.generate(10, "ode", n_steps=20)
 likelihood: NDArray[np.float64] = model.log_likelihood(made)
 constant, constant_error = model.log_normaliser()
@@ -63,7 +69,7 @@ table_density: heatball.ScoreDensity = heatball.ScoreDensity("hb", maps=["log", 
 mean_of_ln_p: float = table_density.set_params(seed=3).score(x)
 rows_of_it: NDArray[np.float64] = table_density.sample(10, random_state=1)
 
-distance: float = heatball.mmd(made, x)["mmd"]
+distance: float = heatball.metrics.mmd(made, x)["mmd"]
 share, share_error = heatball.curl(model.score, x, 0.3)
 index, near = heatball.nearest(made, x)
 precision, recall = heatball.precision_recall(made, x, k=5)

@@ -64,6 +64,8 @@ static json_t *claims_of_result(void)
               "holds with a correction");
     add_claim(claims, "second", "Second.", "2.1 Text", "o", "holds");
     add_claim(claims, "lost", "Nowhere.", "9.9 Unknown", "o", "holds");
+    add_claim(claims, "own", "Ours.", "2.1 Text", "o", "does not hold");
+    json_object_set_new(json_array_get(claims, 4), "source", json_string("heatball"));
     json_object_set_new(json_array_get(claims, 0), "figure", json_string("alpha_big"));
     json_object_update_new(json_array_get(claims, 1),
                            json_pack("{s:s,s:s,s:i}", "table", "alpha_table", "figure",
@@ -156,6 +158,7 @@ static void test_order_is_the_papers(void **state)
                                         "id=\"table-alpha_table\"",
                                         "<figure id=\"alpha_small\"",
                                         "id=\"claim-alpha-second\"",
+                                        "id=\"claim-alpha-own\"",
                                         "id=\"section-5\"",
                                         "id=\"claim-alpha-lost\"",
                                         "<figure id=\"alpha_none\"",
@@ -172,6 +175,26 @@ static void test_order_is_the_papers(void **state)
     find("Claim 1</a> <span>§2.1 Text</span>");
     find("Claim 3</a> <span>§5 Unknown</span>");
     find("Claim 4</a> <span>§5.2 Table</span>");
+    find("Our statement 1</a> <span>§2.1 Text</span>");
+}
+
+/* What the paper does not say is counted and listed apart. */
+static void test_our_statements_have_their_own_list(void **state)
+{
+    (void)state;
+    const char *theirs = find("<h3 id=\"claims-theirs\" class=\"theirs\">");
+    const char *ours = find("<h3 id=\"claims-ours\" class=\"ours\">");
+    find(
+        "Of 4 claims <span class=\"holds\"><span class=\"verdict\">✓ 2 hold</span></span>, <span "
+        "class=\"part\"><span class=\"verdict\">◐ 1 hold with a correction</span></span> and <span "
+        "class=\"fails\"><span class=\"verdict\">✗ 1 do not hold</span></span>.");
+    find("Of 1 statements <span class=\"holds\"><span class=\"verdict\">✓ 0 hold");
+    assert_true(theirs < ours);
+    assert_true(strstr(theirs, "href=\"#claim-alpha-late\"") < ours);
+    assert_true(strstr(theirs, "href=\"#claim-alpha-own\"") > ours);
+    find("<input type=\"radio\" name=\"verdict\" id=\"show-fails\"/>");
+    find("#show-fails:checked~table tbody tr:not(.fails)");
+    assert_null(strstr(page, "<script"));
 }
 
 static void test_text_is_escaped_and_set(void **state)
@@ -223,6 +246,7 @@ static void test_pictures_are_inside(void **state)
     (void)state;
     snprintf(png, sizeof png, "src=\"data:image/png;base64,%s\"/>", PICTURE_BASE64);
     find(png); /* the SVG of alpha_big is large, its PNG is small */
+    assert_null(strstr(page, "<img<"));
     find("style=\"min-width:336px;max-width:560px\" alt="); /* 1120 pixels are 560 units */
     find("<svg role=\"img\" aria-label=\"Small\" style=\"min-width:672px;max-width:1120px\"");
     find("aria-label=\"Box\" style=\"min-width:840px;max-width:1400px\"");
@@ -255,7 +279,7 @@ static void test_results_hold_both(void **state)
     assert_non_null(root);
     const json_t *studies = json_object_get(root, "studies");
     assert_int_equal(json_array_size(studies), 2);
-    assert_int_equal(json_array_size(json_object_get(json_array_get(studies, 0), "claims")), 4);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(studies, 0), "claims")), 5);
     assert_string_equal(json_string_value(json_object_get(json_array_get(studies, 1), "skipped")),
                         "no <file>");
     json_decref(root);
@@ -264,6 +288,7 @@ static void test_results_hold_both(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_order_is_the_papers),
+                                       cmocka_unit_test(test_our_statements_have_their_own_list),
                                        cmocka_unit_test(test_text_is_escaped_and_set),
                                        cmocka_unit_test(test_tables_mark_the_papers_columns),
                                        cmocka_unit_test(test_wide_tables_break_and_fold),

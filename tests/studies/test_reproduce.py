@@ -96,7 +96,7 @@ class Page(html.parser.HTMLParser):
             self.open.append((tag, values))
 
     def note_table(self, tag, values):
-        if tag == "table" and values.get("class") != "summary":
+        if tag == "table" and not values.get("class", "").startswith("summary"):
             self.tables[self.nearest_id()] = (values.get("class", ""), [], [])
         table = self.tables.get(self.nearest_id())
         if table and tag == "tr" and self.inside("tbody") is not None:
@@ -228,9 +228,25 @@ def check_claims(page, results):
             assert {"holds": "✓", "holds with a correction": "◐", "does not hold": "✗"}[claim["verdict"]] in text
     order = [i for i in page.order if i.startswith("claim-")]
     assert len(order) == sum(len(s.get("claims", [])) for s in results["studies"])
-    numbers = [int(re.search(r"Claim (\d+)", page.text[i])[1]) for i in order]
-    assert numbers == list(range(1, len(order) + 1))
+    for kind in ("Claim", "Our statement"):
+        found = [re.match(rf"\s*{kind} (\d+)", page.text[i]) for i in order]
+        numbers = [int(m[1]) for m in found if m]
+        assert numbers == list(range(1, len(numbers) + 1))
+    check_counts(page, results)
     return order
+
+
+def check_counts(page, results):
+    """The paper's claims and our own statements are counted apart, as results.json has them."""
+    for group, source in (("theirs", "paper"), ("ours", "heatball")):
+        verdicts = collections.Counter(c["verdict"] for s in results["studies"] for c in s.get("claims", [])
+                                       if c["source"] == source)
+        if not verdicts:
+            assert f"claims-{group}" not in page.ids
+            continue
+        text = (f"Of {sum(verdicts.values())} {'claims' if source == 'paper' else 'statements'} ✓ {verdicts['holds']} hold, "
+                f"◐ {verdicts['holds with a correction']} hold with a correction and ✗ {verdicts['does not hold']} do not hold.")
+        assert text in page.text["main"], text
 
 
 def test_every_claim_is_there(page, results):

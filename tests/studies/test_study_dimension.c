@@ -201,7 +201,8 @@ static void test_ratios_and_the_map(void **state)
     assert_near(excess.mean, 1.25, 1e-14);
     assert_near(excess.se, 0, 1e-14);
     json_t *root = json_object();
-    hb_dimension_map(root, &result);
+    const hb_numbers numbers = {context, "dimension", &result, hb_compare_find};
+    assert_int_equal(hb_study_results(&numbers, root, 0), HB_OK);
     const json_t *table = json_array_get(json_object_get(root, "tables"), 0);
     const json_t *row = json_array_get(json_object_get(table, "rows"), 1);
     assert_string_equal(json_string_value(json_array_get(row, 4)), "hb ×0.78");

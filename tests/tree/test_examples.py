@@ -192,10 +192,10 @@ def test_double_well_chain(tmp_path):
 def test_ou_in_twenty_dimensions():
     text = output(sys.executable, ROOT / "examples/python/ou_20d.py")
     rows = re.findall("log-density " + NUMBER + r" \+- " + NUMBER + r" \(" + NUMBER + r"\) +score off by "
-                      + NUMBER + ", claimed " + NUMBER, text)
+                      + NUMBER + ", reported " + NUMBER, text)
     assert len(rows) == 6
-    for v, v_se, exact, off, claimed in (map(float, row) for row in rows):
-        assert abs(v - exact) < 5 * v_se + 1e-4 and off < 5 * claimed + 1e-4
+    for v, v_se, exact, off, reported in (map(float, row) for row in rows):
+        assert abs(v - exact) < 5 * v_se + 1e-4 and off < 5 * reported + 1e-4
 
 
 def test_train_own_data(tmp_path):

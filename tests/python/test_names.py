@@ -1,0 +1,93 @@
+"""The names of the package: modules, short names, deprecated ones, and what functions return."""
+import importlib
+import inspect
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import heatball
+
+DOORS = ("solve", "train", "certify", "import heatball.torch", "ScoreDensity", "metrics", "ball")
+
+
+def test_the_package_names_its_doors():
+    assert all(door in heatball.__doc__ for door in DOORS)
+    assert heatball.__all__[0] == "solve" and len(heatball.__all__) == len(set(heatball.__all__))
+    shown = [name for name in dir(heatball) if not name.startswith("__")]
+    assert set(shown) | {"__version__"} == set(heatball.__all__)
+    assert not [name for name in shown if name.startswith("_")] and not {"sde", "nodes", "data", "annotations"} & set(shown)
+
+
+def test_every_name_of_all_is_there_also_by_a_star():
+    space = {}
+    exec("from heatball import *", space)
+    assert set(heatball.__all__) <= set(space)
+
+
+@pytest.mark.parametrize("module", [heatball.metrics, heatball.ball])
+def test_modules_and_short_names_agree(module):
+    for name in module.__all__:
+        assert inspect.getdoc(getattr(module, name)), name
+        if name in heatball.__all__:
+            assert getattr(heatball, name) is getattr(module, name), name
+    assert heatball.ball.nodes is heatball.cubature and heatball.ball.sample is heatball.sample
+
+
+def test_judge_is_metrics_with_a_warning():
+    sys.modules.pop("heatball.judge", None)
+    vars(heatball).pop("judge", None)
+    with pytest.warns(DeprecationWarning, match="heatball.judge is now heatball.metrics"):
+        module = heatball.judge
+    assert module.mmd is heatball.metrics.mmd and set(module.__all__) == set(heatball.metrics.__all__)
+    sys.modules.pop("heatball.judge")
+    with pytest.warns(DeprecationWarning, match="heatball.judge is now heatball.metrics"):
+        importlib.import_module("heatball.judge")
+
+
+def test_the_package_itself_warns_of_nothing():
+    done = subprocess.run([sys.executable, "-W", "error", "-c", "import heatball; heatball.dataset_names()"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_torch_is_imported_by_its_name():
+    done = subprocess.run([sys.executable, "-c", "import heatball; heatball.torch"], capture_output=True, text=True)
+    assert "heatball.torch is loaded by `import heatball.torch`" in done.stderr
+    with pytest.raises(AttributeError, match="module 'heatball' has no attribute 'slove'"):
+        heatball.slove
+
+
+def test_draws_and_nodes_have_names():
+    draws, nodes = heatball.ball.sample("kappa", 2, 5), heatball.ball.nodes("kappa", 2, degree=3)
+    z, sigma = draws
+    assert z is draws.z and sigma is draws.sigma and len(nodes) == 3 and nodes.weight is nodes[2]
+
+
+def test_a_dataset_is_a_mixture():
+    assert all(isinstance(heatball.dataset(name), heatball.Mixture) for name in heatball.dataset_names())
+    with pytest.warns(DeprecationWarning, match="take dataset_names"):
+        assert heatball.dataset() == heatball.dataset_names()
+    with pytest.raises(ValueError):
+        heatball.dataset("moons")
+
+
+def test_residuals_are_of_one_kind():
+    problem = heatball.residual("-x", "sqrt(2)", "gaussian(mean=1, var=0.4)", 0.5, [0.3, 1.7], [0.2, 0.4])
+    log_density = heatball.residual(lambda x, tau: -0.5 * (x**2).sum(1), [[0.3, 1.7]], 0.5, [0.2])
+    score = heatball.residual(lambda x, tau: -x, [[0.3, 1.7]], 0.5, share=[0.2, 0.3])
+    for r, n, k in ((problem, 2, 2), (log_density, 1, 1), (score, 1, 2)):
+        assert type(r) is heatball.Residual and isinstance(r, dict) and r["scaled"] is r.scaled
+        assert list(r) == ["radius", "residual", "residual_se", "scaled", "scaled_se"]
+        assert r.radii.shape == (n, k) and r.residual.shape[:2] == (n, k) and r.x.shape[0] == r.tau.shape[0] == n
+        assert r.is_vector is (r is score) and r.copy().radii is r.radii
+    assert np.abs(problem.tau - 0.5).max() < 1e-12 and score.tau.tolist() == [0.5] and problem.radius.shape == (2,)
+    pytest.importorskip("matplotlib").use("Agg")
+    assert score.plot("scaled_1").get_xlabel() == "radius"
+
+
+def test_no_warning_from_short_names():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        heatball.sample("kappa", 1, 2), heatball.constants(2), heatball.cubature("kappa", 1, degree=2), heatball.mmd(np.eye(4), np.eye(4))
