@@ -286,6 +286,7 @@ static hb_status train_print_json(const training *t)
     hb_report_text(report, "process", HB_OPTION_NAME(hb_train, &t->settings, process), "");
     if (train_coordinates(t)) hb_report_text(report, "coordinates", train_coordinates(t), "");
     hb_report_text(report, "standardise", HB_OPTION_NAME(hb_train, &t->settings, standardise), "");
+    if (*hb_model_maps(t->model)) hb_report_text(report, "maps", hb_model_maps(t->model), "");
     hb_report_real(report, "scale", t->info.scale, "");
     hb_report_unsigned(report, "parameters", t->info.parameters, "");
     hb_report_unsigned(report, "seed", v->settings.seed, "");
@@ -318,6 +319,7 @@ static hb_status train_print(training *t)
     if (t->settings.standardise)
         printf(", standardised (%s)", HB_OPTION_NAME(hb_train, &t->settings, standardise));
     printf("\n");
+    if (*hb_model_maps(t->model)) printf("columns: %s\n", hb_model_maps(t->model));
     printf("training: %s, %s head, process %s, %zu parameters, seed %" PRIu64 "\n", t->info.method,
            HB_OPTION_NAME(hb_train, &t->settings, head),
            HB_OPTION_NAME(hb_train, &t->settings, process), t->info.parameters, v->settings.seed);

@@ -23,7 +23,7 @@ static const double LAST_TAU =
 
 static int is_plain(const hb_evaluate_frame *f)
 {
-    int plain = 1;
+    int plain = !*hb_model_maps(f->plan->model);
     for (int i = 0; i < f->info.dim; i++) plain &= f->zero[i] == 0 && f->scale[i] == 1;
     return plain;
 }
@@ -75,6 +75,10 @@ hb_status hb_evaluate_frame_create(hb_session *session, const hb_evaluate_plan *
         hb_model_standardise(plan->model, 1, out->zero, out->zero);
     out->no_samples = why_no_samples(out);
     if (!plan->data->set || out->info.process == HB_PROCESS_DRIFT) return HB_OK;
+    HB_REFUSE_IF(session, *hb_model_maps(plan->model),
+                 "the model has maps of its columns (%.100s), in which the exact distribution of a "
+                 "named set is not known; give --data a file of rows",
+                 hb_model_maps(plan->model));
     if (!is_plain(out)) return carry_set(out, plan->data->set);
     out->truth = plan->data->set;
     return HB_OK;
@@ -94,12 +98,11 @@ int hb_evaluate_frame_score(void *frame, size_t n, const double *z, double tau, 
     const size_t d = (size_t)f->info.dim;
     if (is_plain(f)) return hb_model_view_score(&f->view, n, z, tau, score);
     for (size_t first = 0; first < n; first += BATCH) {
-        const size_t rows = n - first < BATCH ? n - first : BATCH, values = rows * d;
-        const double *from = z + first * d;
-        double *to = score + first * d;
-        for (size_t i = 0; i < values; i++) f->x[i] = f->scale[i % d] * (from[i] - f->zero[i % d]);
-        if (hb_model_view_score(&f->view, rows, f->x, tau, to)) return 1;
-        for (size_t i = 0; i < values; i++) to[i] *= f->scale[i % d];
+        const size_t rows = n - first < BATCH ? n - first : BATCH;
+        for (size_t i = 0; i < rows; i++) f->x[i] = tau;
+        if (hb_model_score_of_z(f->context, f->plan->model, rows, z + first * d, f->x, NULL,
+                                score + first * d) != HB_OK)
+            return 1;
     }
     return 0;
 }

@@ -108,24 +108,23 @@ hb_status hb_train_data_read(hb_session *session, const char *path, const char *
     return status;
 }
 
-/* The first k rows have the model's shift as their mean, and a mean square of (x - shift)/scale
- * of 1. */
+/* The first k rows have mean 0 and mean square 1 in the model's coordinates. */
 hb_status hb_train_data_seen(const hb_train_data *data, const hb_model *model, long *seen)
 {
     const size_t d = (size_t)data->dim, n = data->n + data->held;
-    double *shift = calloc(3 * d, sizeof *shift); // (3, dim)
+    double *shift = calloc(4 * d, sizeof *shift); // (4, dim)
     if (!shift) return HB_ERROR_MEMORY;
-    double *scale = shift + d, *sum = scale + d, square = 0;
-    int standardised = 0;
+    double *scale = shift + d, *sum = scale + d, *z = sum + d, square = 0;
+    int standardised = *hb_model_maps(model) != 0;
     hb_model_scales(model, shift, scale);
     for (size_t j = 0; j < d; j++) standardised |= shift[j] != 0 || scale[j] != 1;
     *seen = standardised ? 0 : -1;
     for (size_t k = 0; k < n && standardised; k++) {
         double away = 0;
+        hb_model_standardise(model, 1, data->x + k * d, z);
         for (size_t j = 0; j < d; j++) {
-            const double z = (data->x[k * d + j] - shift[j]) / scale[j];
-            sum[j] += z;
-            square += z * z / (double)d;
+            sum[j] += z[j];
+            square += z[j] * z[j] / (double)d;
         }
         for (size_t j = 0; j < d; j++) away = fmax(away, fabs(sum[j]));
         const double rows = (double)k + 1;

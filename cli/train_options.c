@@ -38,9 +38,10 @@ const hb_option hb_train_options[] = {
               "fraction of the rows of a file that is kept for heatball evaluate; default: 0.1",
               .rules = HB_OPTION_BELOW, .max = 1),
     TOLD("standardise", NULL, standardise,
-         "shift the data to mean 0 and scale them: axis, each column to variance 1; common, all "
-         "columns by one number, to variance 1 on average; no, as they are; default: axis for a "
-         "file of rows, common for images, no for a named set and with --drift"),
+         "shift the data to mean 0 and scale them: axis, each column to variance 1; maps, the same "
+         "behind a logarithm, arsinh or logit of each column with heavy tails or bounds; common, "
+         "all columns by one number, to variance 1 on average; no, as they are; default: maps for "
+         "a file of rows, common for images, no for a named set and with --drift"),
     HB_OPTION(TEXT, "labels", "FILE", labels,
               "a .npy or .csv file with the class of each row, 0, 1, .."),
     HB_OPTION(CHOICE, "part", NULL, images.part, "images: the part of the set; default: train",
@@ -180,7 +181,7 @@ void hb_train_options_settings(const hb_train_values *v, int own_data, int image
     if (out->standardise == HB_STANDARDISE_AUTO)
         out->standardise = !own_data || v->drift ? HB_STANDARDISE_NO
                            : images              ? HB_STANDARDISE_COMMON
-                                                 : HB_STANDARDISE_AXIS;
+                                                 : HB_STANDARDISE_MAPS;
 }
 
 /* ---- images as data ---- */

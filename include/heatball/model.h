@@ -30,14 +30,16 @@ extern "C" {
 typedef struct hb_model hb_model;
 
 /* The map from rows of data to z: none; the mean and one scale, the root of the mean variance, for
- * all columns; the mean and the standard deviation of each column; or by what the data are: none
- * for a process with a drift of the user, whose drift has their units, one scale for images, else
- * one for each column. */
+ * all columns; the mean and the standard deviation of each column; the same behind a map of each
+ * column that heavy tails or a bound call for (train/column_maps.c): logarithm, arsinh or logit; or
+ * by what the data are: none for a process with a drift of the user, whose drift has their units,
+ * one scale for images, else maps. */
 typedef enum hb_standardise {
     HB_STANDARDISE_AUTO = -1,
     HB_STANDARDISE_NO = 0,
     HB_STANDARDISE_COMMON = 1,
-    HB_STANDARDISE_AXIS = 2
+    HB_STANDARDISE_AXIS = 2,
+    HB_STANDARDISE_MAPS = 3
 } hb_standardise;
 
 typedef enum hb_head { HB_HEAD_SCORE, HB_HEAD_ENERGY, HB_HEAD_HELMHOLTZ } hb_head;
@@ -84,9 +86,21 @@ HB_API hb_status hb_model_divergence(hb_context *context, const hb_model *model,
 /* The energy head as a field v(z,tau) of hb_mean_residual, in the model's coordinates z (below);
  * valid while the model lives. Residuals of ln u do not change with the coordinates. */
 HB_API hb_status hb_model_field(hb_context *context, const hb_model *model, hb_field *out);
-/* z[n][dim] = (x - shift)/scale of x[n][dim], of a model of an SDE as typed its transformed
- * coordinates, NaN outside of its domain; z may be x. Nothing with a NULL. */
+/* z[n][dim] = (x - shift)/scale of x[n][dim]; of a model of an SDE as typed or of mapped columns
+ * its transformed coordinates, NaN outside of their domain; z may be x. Nothing with a NULL. And
+ * back. */
 HB_API void hb_model_standardise(const hb_model *model, size_t n, const double *x, double *z);
+HB_API void hb_model_to_data(const hb_model *model, size_t n, const double *z, double *x);
+/* hb_model_score and hb_model_log_density in the coordinates z, in which the process is. */
+HB_API hb_status hb_model_score_of_z(hb_context *context, const hb_model *model, size_t n,
+                                     const double *z, const double *tau, const int *labels,
+                                     double *score);
+HB_API hb_status hb_model_log_density_of_z(hb_context *context, const hb_model *model, size_t n,
+                                           const double *z, const double *tau, const int *labels,
+                                           double *log_density, double *gradient);
+/* The maps of the columns, as "ln price, arsinh((y - 2)/3)"; "" where they are only shifted and
+ * scaled. Lives as long as the model. */
+HB_API const char *hb_model_maps(const hb_model *model);
 /* Its shift[dim] and scale[dim]; either may be NULL. */
 HB_API void hb_model_scales(const hb_model *model, double *shift, double *scale);
 

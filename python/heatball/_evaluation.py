@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -126,7 +127,7 @@ class _Callable:
             mean = truth.mean() if truth is not None else data.mean(axis=0)
             covariance = truth.covariance() if truth is not None else np.atleast_2d(np.cov(data.T))
         self.given = dict(process=process, mean=mean, covariance=covariance, tau_min=tau_min, tau_max=tau_max)
-        self.score, self.shift, self.scales = self.field.score, np.zeros(self.dim), np.ones(self.dim)
+        self.score, self.scales, self.maps = self.field.score, np.ones(self.dim), ""
 
     def generate(self, n, solver, seed):
         return generate(self.field, n, solver, dim=self.dim, seed=seed, **self.given)
@@ -182,7 +183,7 @@ def score_error(f: Any, truth: Any, tau: float, *, process: str = "ou", n: int =
 def _of_score(model, truth, rows, tau, n, seed):
     """What is known of the score at one tau."""
     out = {"tau": tau}
-    if truth is not None and model.process in ("ou", "ve") and np.all(model.scales == 1):
+    if truth is not None and model.process in ("ou", "ve") and np.all(model.scales == 1) and not model.maps:
         found = truth.score_error(model.score, tau, process=model.process, n=n, seed=seed)
         for name, region in (("mse", "all"), ("mse_low", "low"), ("mse_high", "high")):
             out[name], out[name + "_se"] = found[region], found[region + "_se"]
@@ -192,9 +193,9 @@ def _of_score(model, truth, rows, tau, n, seed):
         noise = normal(few.size, seed=seed).reshape(few.shape)
         points = model.noised(few, tau, noise)
 
-        def score_of_z(z, tau):
-            return model.scales * model.score(model.shift + model.scales * z, tau)
-
-        z = (points - model.shift) / model.scales
-        out["curl"], out["curl_se"] = curl(score_of_z, z, tau, seed=seed)
+        if isinstance(model, _Callable) or model.process == "drift":
+            z, score = points, model.score
+        else:
+            z, score = model._standardised(points), functools.partial(model._of_z, "score")
+        out["curl"], out["curl_se"] = curl(score, z, tau, seed=seed)
     return out

@@ -80,17 +80,16 @@ class _OfZ:
 
     def __init__(self, model):
         self.dim = model.dim
-        self.score = lambda z, tau: model.scales * model.score(model.shift + model.scales * z, tau)
+        self.score = lambda z, tau: model._of_z("score", z, tau)
         if model.head == "energy":
-            log_scale = np.log(model.scales).sum()
-            self.log_density = lambda z, tau: model.log_density(model.shift + model.scales * z, tau) + log_scale
+            self.log_density = lambda z, tau: model._of_z("log_density", z, tau)
 
 
 def _of_model(model, x):
     if model.process == "drift":
         raise ArgumentError("the residual of a model of a drift is that of the command, heatball residual --model")
     x = model._points(x, 1.0, None)[0]
-    return _OfZ(model), (x - model.shift) / model.scales, model.process
+    return _OfZ(model), model._standardised(x), model.process
 
 
 def _radii(radii, share, tau, tau_min):

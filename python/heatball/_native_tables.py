@@ -116,6 +116,7 @@ class Standardise(enum.IntEnum):
     STANDARDISE_NO = 0
     STANDARDISE_COMMON = 1
     STANDARDISE_AXIS = 2
+    STANDARDISE_MAPS = 3
 
 
 class Head(enum.IntEnum):
@@ -1288,6 +1289,12 @@ SIGNATURES = {
     "hb_model_field": (c_int, (POINTER(Context), POINTER(Model), POINTER(Field))),
     "hb_model_standardise": (None, (POINTER(Model), c_size_t, POINTER(c_double),
      POINTER(c_double))),
+    "hb_model_to_data": (None, (POINTER(Model), c_size_t, POINTER(c_double), POINTER(c_double))),
+    "hb_model_score_of_z": (c_int, (POINTER(Context), POINTER(Model), c_size_t, POINTER(c_double),
+     POINTER(c_double), POINTER(c_int), POINTER(c_double))),
+    "hb_model_log_density_of_z": (c_int, (POINTER(Context), POINTER(Model), c_size_t,
+     POINTER(c_double), POINTER(c_double), POINTER(c_int), POINTER(c_double), POINTER(c_double))),
+    "hb_model_maps": (c_char_p, (POINTER(Model),)),
     "hb_model_scales": (None, (POINTER(Model), POINTER(c_double), POINTER(c_double))),
     "hb_model_problem": (POINTER(Problem), (POINTER(Model),)),
     "hb_model_column_name": (c_char_p, (POINTER(Model), c_int)),

@@ -72,10 +72,11 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *,
         Samples drawn from a mixture or a named data set.
     pixels : pair of float
         Values of black and white in images; default: (0, 1).
-    standardise : {"axis", "common", "no"} or bool
-        How data are shifted and scaled before the process: each column to mean 0 and variance 1, all columns by one
-        scale, or not at all. Default, and True: "axis" for samples and files, "common" for images. False, and default
-        with `drift`, a mixture or a named data set: "no".
+    standardise : {"maps", "axis", "common", "no"} or bool
+        How data are shifted and scaled before the process: each column to mean 0 and variance 1 ("axis"), the same behind
+        a logarithm, arsinh or logit of each column with heavy tails or bounds ("maps"), all columns by one scale, or
+        not at all. Default, and True: "maps" for samples and files, "common" for images. False, and default with
+        `drift`, a mixture or a named data set: "no".
     process : {"ou", "ve", "drift"}
         The noising process; `drift` implies "drift".
     drift : str or list of str

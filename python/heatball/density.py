@@ -207,7 +207,7 @@ class ScoreDensity:
         _warn_of_equal_columns(X)
         found = _maps(self.maps, X)
         z = np.stack([one.forward(X[:, j])[0] for j, one in enumerate(found)], 1)
-        self.model_ = train(z, self.method, steps=self.steps, width=self.width, depth=self.depth, batch=self.batch,
+        self.model_ = train(z, self.method, standardise="axis", steps=self.steps, width=self.width, depth=self.depth, batch=self.batch,
                             seed=self.seed, threads=self.threads)
         self._maps, self.maps_, self.n_features_in_ = found, [one.name for one in found], X.shape[1]
         self.__dict__.pop("feature_names_in_", None)

@@ -54,6 +54,8 @@ class Model(Shown):
         Of the network.
     shift, scales : numpy.ndarray of shape (dim,)
         z_j = (x_j - shift_j)/scales_j.
+    maps : str
+        The maps of the columns before they are shifted and scaled, as "ln price, arsinh((y - 2)/3)"; "" where there are none.
     scale : float
         Their geometric mean; the scale itself where all columns have one.
     tau_min, tau_max : float
@@ -105,6 +107,7 @@ class Model(Shown):
     info: dict[str, Any]
     shift: Floats
     scales: Floats
+    maps: str
     columns: list[str] | None
     dim: int
 
@@ -130,6 +133,7 @@ class Model(Shown):
                          method=raw.method.decode())
         self.shift, self.scales = np.empty(raw.dim), np.empty(raw.dim)
         library.hb_model_scales(handle, pointer(self.shift), pointer(self.scales))
+        self.maps = library.hb_model_maps(handle).decode()
         names = [library.hb_model_column_name(handle, j) for j in range(raw.dim)]
         self.columns = None if names[0] is None else [name.decode() for name in names]
         problem = library.hb_model_problem(handle)
@@ -643,7 +647,26 @@ class Model(Shown):
         z, tau = np.empty_like(x), real("tau", tau)
         library.hb_model_standardise(self._model, len(x), pointer(x), pointer(z))
         a, b = (math.exp(-tau), -math.expm1(-2 * tau)) if self.process == "ou" else (1, 2 * tau)
+        if self.maps:
+            z = a * z + math.sqrt(b) * noise
+            library.hb_model_to_data(self._model, len(x), pointer(z), pointer(z))
+            return z
         return x + self.scales * ((a - 1) * z + math.sqrt(b) * noise)
+
+    def _standardised(self, x):
+        """Rows x in the coordinates z, in which the process is."""
+        z = np.empty_like(x)
+        library.hb_model_standardise(self._model, len(x), pointer(x), pointer(z))
+        return z
+
+    def _of_z(self, name, z, tau):
+        """The score, or the log-density, of z at z: what hb_model_score_of_z, hb_model_log_density_of_z give."""
+        z = np.ascontiguousarray(z, dtype=np.float64)
+        tau = np.ascontiguousarray(np.broadcast_to(np.asarray(tau, dtype=np.float64), (len(z),)))
+        out = np.empty(z.shape if name == "score" else len(z))
+        more = () if name == "score" else (None,)
+        call(f"hb_model_{name}_of_z", 0, self._model, len(z), pointer(z), pointer(tau), None, pointer(out), *more)
+        return out
 
     def save(self, path: Path) -> None:
         """Write the model to a .safetensors file, which is whole or not there.

@@ -20,7 +20,6 @@ typedef struct model_source {
     hb_context *context;
     const hb_model *model;
     int label;
-    double *x;     // (HB_CERTIFY_CALL, dim)
     int *labels;   // (HB_CERTIFY_CALL), NULL: none
     double *score; // (HB_CERTIFY_CALL, dim)
     hb_workspace work;
@@ -35,11 +34,7 @@ static int model_score(void *user, size_t n, const double *z, const double *tau,
 static int model_log_density(void *user, size_t n, const double *z, const double *tau, double *v)
 {
     const model_source *m = user;
-    hb_model_to_data(m->model, n, z, m->x);
-    if (hb_model_log_density(m->context, m->model, n, m->x, tau, m->labels, v, NULL) != HB_OK)
-        return 1;
-    for (size_t i = 0; i < n; i++) v[i] += m->model->log_scale;
-    return 0;
+    return hb_model_log_density_of_z(m->context, m->model, n, z, tau, m->labels, v, NULL) != HB_OK;
 }
 
 static int model_divergence(void *user, size_t n, const double *z, const double *tau,
@@ -82,6 +77,10 @@ static hb_status model_check(hb_context *context, const hb_model *model,
     HB_CHECK(context, !drift || !hb_problem_frame(model->flow.drift), HB_ERROR_ARGUMENT,
              "the model is of an SDE with a noise of its own; models of ou, ve and of a drift "
              "with the noise sqrt(2) can be certified");
+    HB_CHECK(context, !s->truth || !model->maps, HB_ERROR_ARGUMENT,
+             "the model has maps of its columns (%s), in which the distribution of the rows is not "
+             "a mixture of Gaussians; leave the exact distribution out",
+             hb_model_maps(model));
     HB_CHECK(context, label >= -1 && label < (info->classes > 0 ? info->classes : 0),
              HB_ERROR_ARGUMENT, "label is %d; the model has %d classes", label, info->classes);
     HB_CHECK(context, !s->truth || hb_mixture_dim(s->truth) == info->dim, HB_ERROR_ARGUMENT,
@@ -100,6 +99,17 @@ static void model_complete(const hb_model *model, hb_certify_settings *s)
     if (isnan(s->tau_max)) s->tau_max = info->tau_max;
     s->log_density = info->head == HB_HEAD_ENERGY ? model_log_density : NULL;
     s->divergence = info->dim <= MOST_EXACT ? model_divergence : NULL;
+}
+
+/* What the maps of the columns make of ln p, mean over the rows. */
+static double model_mean_volume(const hb_model *model, size_t n, const double *z)
+{
+    double sum = 0, volume;
+    for (size_t i = 0; i < n; i++) {
+        hb_model_volume(model, 1, z + i * (size_t)model->info.dim, &volume);
+        sum += volume / (double)n;
+    }
+    return sum;
 }
 
 static hb_status model_run(hb_context *context, const hb_model *model, model_source *source,
@@ -122,9 +132,9 @@ static hb_status model_run(hb_context *context, const hb_model *model, model_sou
                           .score = model_score,
                           .own = 1,
                           .user = source,
-                          .shift = model->shift,
-                          .scale = model->scale,
+                          .model = model,
                           .log_scale = model->log_scale};
+    if (model->maps) run.log_scale = model_mean_volume(model, n, z);
     if (status == HB_OK) status = hb_certify_start(&run, s, model->info.dim, n, z, out);
     hb_mixture_destroy(mixture);
     hb_workspace_destroy(&work);
@@ -144,8 +154,7 @@ hb_status hb_certify_model(hb_context *context, const hb_model *model,
     model_complete(model, &s);
     const size_t d = (size_t)model->info.dim;
     model_source source = {.context = context, .model = model, .label = label};
-    HB_TRY(HB_WORKSPACE(context, &source.work, HB_ARRAY(source.x, HB_CERTIFY_CALL * d),
-                        HB_ARRAY(source.score, HB_CERTIFY_CALL * d),
+    HB_TRY(HB_WORKSPACE(context, &source.work, HB_ARRAY(source.score, HB_CERTIFY_CALL * d),
                         HB_ARRAY_IF(label >= 0, source.labels, HB_CERTIFY_CALL)));
     for (size_t i = 0; source.labels && i < HB_CERTIFY_CALL; i++) source.labels[i] = label;
     const hb_status status = model_run(context, model, &source, &s, n, x, out);

@@ -33,7 +33,7 @@ typedef struct hb_certify_run {
     const double *x; // (n, dim): the rows that are used
     hb_certify_callback score, log_density, divergence;
     void *user;
-    const double *shift, *scale; // (dim): the data are shift + scale x; NULL: they are x
+    const hb_model *model; /* the data are hb_model_to_data of x; NULL: they are x */
     double log_scale;            /* sum of ln scale */
     int own;                     /* the score is ours: its values do not depend on the batch */
     double deadline;             /* of max_time, by hb_seconds */

@@ -41,8 +41,8 @@ uint64_t hb_certify_seed(const hb_certify_run *run, size_t level, int use)
 void hb_certify_units(const hb_certify_run *run, size_t n, const double *x, double *out)
 {
     const size_t d = run->dim;
-    for (size_t i = 0; i < n * d; i++)
-        out[i] = run->scale ? run->shift[i % d] + run->scale[i % d] * x[i] : x[i];
+    memcpy(out, x, n * d * sizeof *out);
+    if (run->model) hb_model_to_data(run->model, n, out, out);
 }
 
 /* ---- calls ---- */
@@ -52,10 +52,12 @@ static hb_status source_refuse(const hb_certify_run *run, const char *what, doub
 {
     char text[120] = "";
     const size_t d = run->dim, shown = d < 3 ? d : 3;
-    for (size_t j = 0, at = 0; j < shown; j++) {
-        const double here = run->scale ? run->shift[j] + run->scale[j] * x[j] : x[j];
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%.5g", j ? ", " : "", here);
-    }
+    double *here; // (dim)
+    HB_TRY(HB_NEW(run->context, here, d));
+    hb_certify_units(run, 1, x, here);
+    for (size_t j = 0, at = 0; j < shown; j++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%.5g", j ? ", " : "", here[j]);
+    hb_release(run->context, here);
     return hb_fail(run->context, HB_ERROR_NUMERICAL,
                    "%s is %g at x = (%s%s), tau = %g; it must be finite", what, value, text,
                    d > shown ? ", ..." : "", tau);

@@ -99,6 +99,7 @@ void hb_model_destroy(hb_model *model)
     if (!model) return;
     hb_model_flow_destroy(model);
     hb_net_destroy(model->net);
+    hb_transform_destroy(model->context, model->maps);
     hb_release(model->context, model->columns);
     hb_workspace_destroy(&model->work);
     hb_release(model->context, model);
@@ -151,6 +152,7 @@ void hb_model_standardise(const hb_model *model, size_t n, const double *x, doub
 
 void hb_model_to_data(const hb_model *model, size_t n, const double *z, double *x)
 {
+    if (!model || !z || !x) return;
     const size_t d = (size_t)model->info.dim;
     const hb_transform *frame = hb_model_transform(model);
     if (frame) {
@@ -162,7 +164,7 @@ void hb_model_to_data(const hb_model *model, size_t n, const double *z, double *
 
 const hb_transform *hb_model_transform(const hb_model *model)
 {
-    return model->flow.drift ? hb_problem_transform_of(model->flow.drift) : NULL;
+    return model->flow.drift ? hb_problem_transform_of(model->flow.drift) : model->maps;
 }
 
 int hb_model_is_outside(const hb_model *model, const double *x)

@@ -1,7 +1,8 @@
 /* Models in .safetensors files.
  *
  * Arrays: layer0.weight, layer0.bias, ... (F32, PyTorch's order; with `half` the weights are F16),
- * reference.axes (F32), reference.mean, reference.variance, shift and scale (F64); with a user's
+ * reference.axes (F32), reference.mean, reference.variance, shift and scale (F64); with mapped
+ * columns also columns.maps (F64: kind, center, width, shift, scale of each); with a user's
  * drift also drift.numbers and drift.moments (F64), drift.ends (F32), drift.range (F64) and its
  * text. Texts of __metadata__: format = "heatball model 2" and one text for each member of
  * hb_model_info, numbers by %.17g, and the names of the columns where the data had them, so that a
@@ -149,7 +150,7 @@ static hb_status file_parse_info(hb_context *context, const hb_safetensors *file
 
 /* ---- writing ---- */
 
-enum { REFERENCE_TENSORS = 5 };
+enum { REFERENCE_TENSORS = 5, MAP_TENSORS = 1 };
 
 static int file_is_weight(const hb_net_tensor *tensor)
 {
@@ -212,20 +213,29 @@ hb_status hb_model_write(hb_context *context, const hb_model *model, const char 
     const size_t layers = (size_t)hb_net_tensors(model->net);
     const size_t most_texts =
         OTHER_TEXTS + N_FIELDS + COLUMN_TEXTS + HB_FLOW_TEXTS + n_more_metadata;
-    const size_t most_tensors = REFERENCE_TENSORS + HB_FLOW_TENSORS + layers + n_more_tensors;
+    const size_t d = (size_t)model->info.dim, maps = model->maps ? d * HB_MODEL_MAP_NUMBERS : 0;
+    const size_t most_tensors =
+        REFERENCE_TENSORS + MAP_TENSORS + HB_FLOW_TENSORS + layers + n_more_tensors;
     char texts[N_FIELDS][TEXT];
     hb_workspace work;
     hb_metadata *metadata;
     hb_tensor *tensors;
     hb_net_tensor *named;
+    double *map;
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(metadata, most_texts),
-                        HB_ARRAY(tensors, most_tensors), HB_ARRAY(named, layers)));
+                        HB_ARRAY(tensors, most_tensors), HB_ARRAY(named, layers),
+                        HB_ARRAY(map, maps)));
     hb_model_info info;
     hb_model_info_get(model, sizeof info, &info);
     size_t n_texts = file_list_texts(model, &info, texts, metadata);
     double numbers[3];
     size_t n_tensors = file_list_tensors(model, named, tensors);
     n_tensors += hb_model_flow_tensors(model, numbers, tensors + n_tensors);
+    if (model->maps) {
+        hb_model_map_numbers(model, map);
+        tensors[n_tensors++] =
+            (hb_tensor){"columns.maps", HB_DTYPE_F64, 2, {d, HB_MODEL_MAP_NUMBERS}, map, 0};
+    }
     for (size_t i = 0; i < n_more_metadata; i++) metadata[n_texts++] = more_metadata[i];
     for (size_t i = 0; i < n_more_tensors; i++) tensors[n_tensors++] = more_tensors[i];
     const hb_status status =
@@ -356,6 +366,7 @@ hb_status hb_model_read(hb_context *context, const hb_safetensors *file, hb_mode
     hb_status status = file_read_scales(context, file, info.scale, model);
     if (status == HB_OK) status = file_read_arrays(context, file, model);
     if (status == HB_OK) status = hb_model_columns_read(context, file, model);
+    if (status == HB_OK) status = hb_model_maps_read(context, file, model);
     if (status != HB_OK) hb_model_destroy(model);
     *out = status == HB_OK ? model : NULL;
     return status;

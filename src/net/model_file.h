@@ -24,6 +24,7 @@ hb_status hb_model_write(hb_context *context, const hb_model *model, const char 
 hb_status hb_model_halve(hb_context *context, hb_model *model);
 /* The names of the columns where the file has them (model_columns.c). */
 hb_status hb_model_columns_read(hb_context *context, const hb_safetensors *file, hb_model *model);
+hb_status hb_model_maps_read(hb_context *context, const hb_safetensors *file, hb_model *model);
 hb_status hb_model_read(hb_context *context, const hb_safetensors *file, hb_model **out);
 
 #endif

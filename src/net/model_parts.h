@@ -27,6 +27,7 @@ struct hb_model {
     float *axes;           // (dim, dim): a row is a unit vector
     double spread;         /* mean of variance */
     hb_model_flow flow;    /* of a user's drift: moments in the place of a, b, mean, variance */
+    hb_transform *maps;    /* of the columns (model_maps.c), shift and scale in it; NULL: none */
     char **columns;        // (dim) names, the first with all the others behind it; or NULL
     char *columns_text;    /* the same as lines; in the memory of columns */
     hb_net *net;
@@ -45,10 +46,13 @@ hb_status hb_model_set_reference(hb_context *context, hb_model *model, int stand
 hb_status hb_model_set_columns(hb_context *context, hb_model *model, const char *names);
 /* The scales, positive and finite, are in their place: their sum of logarithms and mean. */
 void hb_model_set_scales(hb_model *model);
-/* x (n, dim) of z; x may be z. */
-void hb_model_to_data(const hb_model *model, size_t n, const double *z, double *x);
-/* The frame of a model of an SDE as typed, in whose coordinates z is; NULL: z is (x -
- * shift)/scale. */
+/* From column maps, kind, center and width of an hb_axis_map for each column; the model's shift
+ * and scale, of the mapped columns, go into them. */
+hb_status hb_model_set_maps(hb_context *context, hb_model *model, const hb_axis_map *axes);
+enum { HB_MODEL_MAP_NUMBERS = 5 }; /* of a column in a file */
+void hb_model_map_numbers(const hb_model *model, double *numbers); // (dim, HB_MODEL_MAP_NUMBERS)
+/* The transform of an SDE as typed or of mapped columns, in whose coordinates z is; NULL: z is
+ * (x - shift)/scale. */
 const hb_transform *hb_model_transform(const hb_model *model);
 /* 1: x (dim) is known, and outside of the domain of that frame. */
 int hb_model_is_outside(const hb_model *model, const double *x);
@@ -156,11 +160,6 @@ hb_status hb_model_divergence_of_z(hb_context *context, const hb_model *model, s
                                    const double *z, const double *tau, const int *labels,
                                    const uint64_t *keys, int probes, uint64_t seed, double *score,
                                    double *divergence);
-hb_status hb_model_score_of_z(hb_context *context, const hb_model *model, size_t n, const double *z,
-                              const double *tau, const int *labels, double *score);
-hb_status hb_model_log_density_of_z(hb_context *context, const hb_model *model, size_t n,
-                                    const double *z, const double *tau, const int *labels,
-                                    double *log_density, double *gradient);
 
 /* ---- the score head in the data's axes (model_axes.c) ---- */
 

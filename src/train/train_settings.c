@@ -19,6 +19,7 @@ static const char *const *standardise_names(void)
     static const char *const names[] = {[HB_STANDARDISE_NO] = "no",
                                         [HB_STANDARDISE_COMMON] = "common",
                                         [HB_STANDARDISE_AXIS] = "axis",
+                                        [HB_STANDARDISE_MAPS] = "maps",
                                         NULL};
     return names;
 }

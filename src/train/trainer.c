@@ -54,7 +54,28 @@ static void trainer_choose_kinds(hb_trainer *t)
     if (s->standardise == HB_STANDARDISE_AUTO)
         s->standardise = drift                 ? HB_STANDARDISE_NO
                          : s->image_height > 0 ? HB_STANDARDISE_COMMON
-                                               : HB_STANDARDISE_AXIS;
+                                               : HB_STANDARDISE_MAPS;
+}
+
+/* Shift, scale and reference; of MAPS behind the maps of the columns, if any needs one. */
+static hb_status trainer_set_reference(hb_trainer *t, int dim, const double *data)
+{
+    hb_workspace work;
+    hb_axis_map *axes;
+    double *y; // (n, dim)
+    const int maps = t->settings.standardise == HB_STANDARDISE_MAPS;
+    int needed = 0;
+    if (!maps)
+        return hb_model_set_reference(t->context, t->model, t->settings.standardise, t->n, data);
+    HB_TRY(HB_WORKSPACE(t->context, &work, HB_ARRAY(axes, (size_t)dim),
+                        HB_ARRAY(y, t->n * (size_t)dim)));
+    hb_status status = hb_column_maps(t, dim, data, axes, y);
+    for (int j = 0; j < dim; j++) needed |= axes[j].kind != HB_AXIS_SAME;
+    if (status == HB_OK)
+        status = hb_model_set_reference(t->context, t->model, HB_STANDARDISE_AXIS, t->n, y);
+    if (status == HB_OK && needed) status = hb_model_set_maps(t->context, t->model, axes);
+    hb_workspace_destroy(&work);
+    return status;
 }
 
 static hb_status trainer_create_model(hb_trainer *t, int dim, int classes, const double *data)
@@ -79,7 +100,7 @@ static hb_status trainer_create_model(hb_trainer *t, int dim, int classes, const
     snprintf(info.method, sizeof info.method, "%s", hb_loss_names()[t->settings.loss]);
     HB_TRY(hb_model_create(t->context, &info, &t->model));
     if (s->columns) HB_TRY(hb_model_set_columns(t->context, t->model, s->columns));
-    HB_TRY(hb_model_set_reference(t->context, t->model, s->standardise, t->n, data));
+    HB_TRY(trainer_set_reference(t, dim, data));
     /* the last layer starts at 0: the first model is the Gaussian reference */
     return hb_net_initialise(t->context, t->model->net, s->seed, 0, t->model->parameters);
 }

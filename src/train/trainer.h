@@ -174,6 +174,9 @@ void hb_trainer_destroy(hb_trainer *trainer);
 /* Of an SDE as typed (typed_rows.c): trainer->own in the place of settings.drift, and the rows y
  * (n, dim) of data in its frame, to be released; otherwise *y is NULL. */
 hb_status hb_typed_rows(hb_trainer *trainer, int dim, const double *data, double **y);
+/* column_maps.c: a map for each column, axes (dim), and the mapped rows y (n, dim). */
+hb_status hb_column_maps(hb_trainer *trainer, int dim, const double *data, hb_axis_map *axes,
+                         double *y);
 
 /* The beginning of a constraint's scratch: what it runs the network with; each may be NULL. The
  * micro-batch destroys it. */

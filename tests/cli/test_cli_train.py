@@ -246,10 +246,10 @@ def test_rows_of_a_file_are_split_and_standardised(tmp_path, rows):
     model = tmp_path / "m.safetensors"
     shown = train(model, "--seed", 7, data=path)
     assert (shown["rows"], shown["held_out"], shown["dim"]) == (270, 30, 3)
-    assert shown["standardise"] == "axis"
+    assert shown["standardise"] == "maps"
     kept = x[split(300, 7)[:270]]
     ours = heatball.load(model)
-    assert np.allclose(ours.scales, kept.std(axis=0), rtol=1e-12)
+    assert ours.maps == "" and np.allclose(ours.scales, kept.std(axis=0), rtol=1e-12)
     assert np.allclose(ours.shift, kept.mean(axis=0), rtol=1e-12)
     assert shown["scale"] == pytest.approx(np.exp(np.log(kept.std(axis=0)).mean()), rel=1e-12)
     assert np.abs(ours.scales / x.std(axis=0) - 1).max() > 1e-6

@@ -123,7 +123,7 @@ def test_labels_and_images_and_words():
     assert np.ptp(heatball.train(x, standardise="common", **few).scales) == 0
     assert np.all(heatball.train(x, standardise=False, **few).scales == 1)
     assert np.ptp(heatball.train(x, standardise=True, **few).scales) > 0
-    with pytest.raises(heatball.ArgumentError, match="standardise is 'each'; it must be no, common or axis"):
+    with pytest.raises(heatball.ArgumentError, match="standardise is 'each'; it must be no, common, axis or maps"):
         heatball.train(x, standardise="each", **few)
     with pytest.raises(heatball.ArgumentError, match="cannot be standardised"):
         heatball.train(x[:, :1], drift="-x", standardise="axis", **few)
@@ -136,6 +136,6 @@ def test_a_checkpoint_of_other_scales_is_refused(tmp_path):
     x, path = three_columns(300), tmp_path / "run.ckpt"
     few = dict(method="dsm", steps=3, width=8, depth=1, checkpoint=path, resume=True)
     heatball.train(x, **few)
-    heatball.train(x, standardise="axis", **few)  # the default: the same run
-    with pytest.raises(heatball.ArgumentError, match="it has standardise=2, this run has standardise=1"):
+    heatball.train(x, standardise="maps", **few)  # the default: the same run
+    with pytest.raises(heatball.ArgumentError, match="it has standardise=3, this run has standardise=1"):
         heatball.train(x, standardise="common", **few)

@@ -218,10 +218,10 @@ int hb_axis_holds(const hb_axis_map *map, double x)
     return x > map->low && x < map->high;
 }
 
-double hb_axis_to_y(const hb_axis_map *map, double x)
+/* Without the shift. */
+static double axis_formula(const hb_axis_map *map, double x)
 {
     const double gap = x - map->center, w = map->width;
-    if (!hb_axis_holds(map, x)) return NAN;
     switch (map->kind) {
     case HB_AXIS_SAME: return x;
     case HB_AXIS_RISE: return log(gap);
@@ -233,9 +233,15 @@ double hb_axis_to_y(const hb_axis_map *map, double x)
     return NAN;
 }
 
+double hb_axis_to_y(const hb_axis_map *map, double x)
+{
+    return hb_axis_holds(map, x) ? axis_formula(map, x) - map->shift : NAN;
+}
+
 double hb_axis_to_x(const hb_axis_map *map, double y)
 {
     const double c = map->center, w = map->width;
+    y += map->shift;
     switch (map->kind) {
     case HB_AXIS_SAME: return y;
     case HB_AXIS_RISE: return c + exp(y);
@@ -249,6 +255,7 @@ double hb_axis_to_x(const hb_axis_map *map, double y)
 
 double hb_axis_log_noise(const hb_axis_map *map, double y)
 {
+    y += map->shift;
     const double w = map->width, size = fabs(map->kind == HB_AXIS_TANH ? w * y : y);
     switch (map->kind) {
     case HB_AXIS_SAME: return 0;

@@ -17,6 +17,7 @@ typedef enum hb_axis_kind {
 typedef struct hb_axis_map {
     hb_axis_kind kind;
     double center, width;
+    double shift; /* y is so much less than the formula above says; 0 in a problem */
     double low, high;
     hb_axis_table *table; /* owned by the transform; NULL: none */
 } hb_axis_map;
