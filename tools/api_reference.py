@@ -178,7 +178,7 @@ def public_names():
 def python_pages():
     names, trees = public_names()
     page_of = {module: page for page, (_, modules) in PAGES.items() for module in modules}
-    known = {full.split(".")[-1]: f"python-{page_of.get(module, 'other')}.md#{anchor(full)}" for full, module, _ in names}
+    known = {full.split(".")[-1]: anchor(full) for full, _, _ in names}
     texts = {}
     for page, (title, modules) in PAGES.items():
         mine = [entry for entry in names if page_of.get(entry[1], "other") == page]

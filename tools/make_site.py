@@ -97,7 +97,15 @@ class Site:
                 return match[0]
             link = os.path.relpath(inside, here)
             return match[1] + link + ("#" + heading if heading else "") + match[3]
+
+        def results(match):
+            """The page of results is no page of Sphinx: a plain link."""
+            if not (page.parent / match[2].partition("#")[0]).resolve().is_relative_to(ROOT / "docs" / "results"):
+                return match[0]
+            link = os.path.relpath("_static/results/index.html", here)
+            return f'<a href="{link}{match[2].removeprefix(match[2].partition("#")[0])}">{match[1]}</a>'
         parts = CODE.split(page.read_text())
+        parts[::2] = [re.sub(r"(?<!!)\[([^\]]*)\]\(([^)\s]*results/index\.html[^)\s]*)\)", results, part) for part in parts[::2]]
         text = "".join(part if i % 2 else LINK.sub(led, part) for i, part in enumerate(parts))
         # A page that is named by its file stands under its title.
         text = re.sub(r"(?<!!)\[`?[\w./-]+\.md`?\]\(([^)#\s]+\.md)\)", r"[](\1)", text)

@@ -82,6 +82,6 @@ def test_docstrings_become_markdown():
 
 def test_words_and_sentences_are_counted():
     count = load("text_statistics")
-    long = " ".join(["word"] * 40)
+    long = " ".join(["Word"] * 40)
     found = list(count.sentences(f"# Head\n\nOne two three. {long}. `a b c` is code.\n\n| t | u |\n\n```\nnot this one\n```\n"))
     assert [len(words) for words in found] == [3, 40, 3]
