@@ -98,7 +98,7 @@ def cases(quick, work):
     few, more = (2, 4) if quick else (20, 120)
 
     def train(steps):
-        return ["train", "--data", "elongated_gmm", "--method", "dsm", "--width", 256, "--batch", 1024, "--steps", steps, "-q",
+        return ["train", "--data", "elongated_gmm", "--loss", "dsm", "--width", 256, "--batch", 1024, "--steps", steps, "-q",
                 "-o", "model.safetensors"]
     yield ("train, width 256, batch 1024", train(few), train(more), more - few, "model.safetensors",
            lambda _: train_plan(network_size(work), 1024))
@@ -151,7 +151,7 @@ def main():
     print("|---|---:|---:|---:|---:|---:|---:|---:|", flush=True)
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         work = pathlib.Path(directory)
-        run("2 threads", ["train", "--data", "elongated_gmm", "--method", "dsm", "--width", 256, "--steps", 20, "-q", "-o",
+        run("2 threads", ["train", "--data", "elongated_gmm", "--loss", "dsm", "--width", 256, "--steps", 20, "-q", "-o",
                           "kept.safetensors"], work)
         for case in cases(given.quick, work):
             if given.only and not case[0].startswith(tuple(given.only.split(","))):

@@ -32,9 +32,9 @@ static const hb_option budget_options[] = {
               .max = INFINITY, .rules = HB_OPTION_ABOVE),
     HB_OPTION(REAL, "u0-grad", "S", u0_grad,
               "supremum of the length of its gradient, for the bounds", .max = INFINITY),
-    HB_OPTION(REAL, "at", "TAU", at,
+    HB_OPTION(REAL, "tau", "TAU", at,
               "time tau at which to evaluate; default: the end T0 of the window", .max = INFINITY,
-              .rules = HB_OPTION_ABOVE),
+              .rules = HB_OPTION_ABOVE, .old = "at"),
     HB_OPTION_JSON,
     {0}};
 

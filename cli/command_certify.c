@@ -379,12 +379,11 @@ const hb_command hb_command_certify = {
         "width, mean, and in places), the curl, memorisation, the truth at points where it is "
         "known, at each tau; samples and likelihoods. All verdicts together have the level P "
         "(Holm). The exit code is 0 whether the score passes or not, unless --exit-code is given.",
-    .examples =
-        {"heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors",
-         "heatball certify ring.safetensors --data ring",
-         "heatball certify ring.safetensors --data ring --tau 0.1,0.5 -o certificate",
-         "echo \"def score(x, tau): return -x\" > gauss.py",
-         "heatball certify --score gauss.py:score --data ring --tau 0.1"},
+    .examples = {"heatball train --data ring --loss hb --epochs 20 --width 64 -o ring.safetensors",
+                 "heatball certify ring.safetensors --data ring",
+                 "heatball certify ring.safetensors --data ring --tau 0.1,0.5 -o certificate",
+                 "echo \"def score(x, tau): return -x\" > gauss.py",
+                 "heatball certify --score gauss.py:score --data ring --tau 0.1"},
     .options = certify_options,
     .size = sizeof(hb_certify_values),
     .run = run_certify,

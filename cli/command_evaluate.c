@@ -284,7 +284,7 @@ const hb_command hb_command_evaluate = {
             "trained on. Errors and residuals are in the model's coordinates, which are those of "
             "the data unless it was standardised.",
     .examples =
-        {"heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors",
+        {"heatball train --data ring --loss hb --epochs 20 --width 64 -o ring.safetensors",
          "heatball evaluate ring.safetensors --data ring --samples 500",
          "heatball evaluate ring.safetensors --data ring --tau 0.1,0.3,0.8 --samples 500 "
          "--plot error.svg",

@@ -367,11 +367,10 @@ const hb_command hb_command_generate = {
         "the units of its data, as rows x_1 .. x_D or as a picture. Sample i depends on the model, "
         "the options and i alone: not on the number of threads, and samples 0 .. N-1 are the same "
         "in one file or in several with --first. The file appears whole or not at all.",
-    .examples =
-        {"heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors",
-         "heatball generate ring.safetensors -n 2000 -o ring.npy",
-         "heatball generate ring.safetensors -n 2000 --plot ring.svg -o ring.npy",
-         "heatball generate ring.safetensors -n 2000 --solver heun -o heun.csv"},
+    .examples = {"heatball train --data ring --loss hb --epochs 20 --width 64 -o ring.safetensors",
+                 "heatball generate ring.safetensors -n 2000 -o ring.npy",
+                 "heatball generate ring.safetensors -n 2000 --plot ring.svg -o ring.npy",
+                 "heatball generate ring.safetensors -n 2000 --solver heun -o heun.csv"},
     .options = generate_options,
     .size = sizeof(hb_generate_values),
     .run = run_generate};

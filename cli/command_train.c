@@ -352,7 +352,7 @@ static hb_status train_check_nodes(const training *t)
                                                                       : 0;
     if (t->v->settings.nodes <= 0 || t->data.dim > most) return HB_OK;
     return hb_session_refuse(t->session,
-                             "--nodes has no effect on --method %s in up to %d dimensions; the "
+                             "--nodes has no effect on --loss %s in up to %d dimensions; the "
                              "data have %d: leave it out, or give --anchors",
                              hb_loss_names()[loss], most, t->data.dim);
 }
@@ -408,11 +408,11 @@ const hb_command hb_command_train = {
         "threads. An interrupted run writes a checkpoint, the name of the model with .ckpt at its "
         "end. --resume continues from it; the result is bit-identical to a run without a stop.",
     .examples =
-        {"heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors",
-         "heatball train --data ring --method hb --epochs 20 --width 64 -o ring.safetensors "
+        {"heatball train --data ring --loss hb --epochs 20 --width 64 -o ring.safetensors",
+         "heatball train --data ring --loss hb --epochs 20 --width 64 -o ring.safetensors "
          "--plot ring.svg",
          "heatball data export ring -n 2000 -o rows.npy",
-         "heatball train --data rows.npy --method hb --epochs 20 --width 64 --log losses.csv -o "
+         "heatball train --data rows.npy --loss hb --epochs 20 --width 64 --log losses.csv -o "
          "rows.safetensors"},
     .options = hb_train_options,
     .size = sizeof(hb_train_values),

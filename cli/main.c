@@ -66,7 +66,7 @@ static int print_overview(void)
     }
     printf("\nTry first:\n"
            "  heatball solve --drift \"x - x^3\" --initial \"point(0)\" --time 1 --at \"-1;0;1\"\n"
-           "  heatball train --data ring --method hb --epochs 20 -o ring.safetensors\n"
+           "  heatball train --data ring --loss hb --epochs 20 -o ring.safetensors\n"
            "\n'heatball COMMAND --help' or 'heatball help COMMAND' lists the options of a\n"
            "command, with examples. 'heatball --version' prints the version.\n");
     return 0;

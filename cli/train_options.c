@@ -84,7 +84,7 @@ const hb_option hb_train_options[] = {
     SETTING("depth", "N", depth),
     SETTING("residual", NULL, residual),
     HB_OPTION_HEADING("Loss"),
-    HB_OPTION_SETTING(hb_train, "method", NULL, loss, .rules = HB_OPTION_REQUIRED),
+    RENAMED("loss", "method", NULL, loss, 0),
     RENAMED("weight", "hb-weight", "W", weight, HB_OPTION_OPEN),
     OPEN("radius-share", "F", ball_share),
     OPEN("sigma-max", "S", sigma_max),
@@ -100,7 +100,7 @@ const hb_option hb_train_options[] = {
     SETTING("batch", "N", batch),
     RENAMED("rate", "lr", "RATE", rate, 0),
     SETTING("ema", "DECAY", ema),
-    SETTING("clip", "NORM", clip),
+    RENAMED("clip-gradient", "clip", "NORM", clip, 0),
     SETTING("seed", "S", seed),
     TOLD("checkpoint-every", "E", checkpoint_every,
          "keep a checkpoint, -o with .ckpt at its end, and renew it after so many epochs", .min = 1,
@@ -125,7 +125,7 @@ static hb_status check_for(hb_session *session, const hb_train_values *v, int gi
                            const char *option, const char *methods)
 {
     if (!given || needed) return HB_OK;
-    return hb_session_refuse(session, "%s is for --method %s; --method is %s", option, methods,
+    return hb_session_refuse(session, "%s is for --loss %s; --loss is %s", option, methods,
                              hb_loss_names()[v->settings.loss]);
 }
 

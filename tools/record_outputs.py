@@ -28,8 +28,8 @@ TIMES = {"one": [], "list": ["--time", "0.1,0.2"], "inf": ["--time", "inf"]}
 TRAININGS = [
     "train --data {} --method {} --width 16 --batch 64 --steps 40 --seed 3 -o m.safetensors".format(data, method)
     for data, method in (("elongated_gmm", "dsm"), ("elongated_gmm", "hb"), ("ring", "fp"), ("ring", "hb-paper"))
-] + ['train --data ring --drift "x - x^3, -y" --method hb --width 16 --batch 64 --steps 20 -o m.safetensors',
-     'train --data ring --drift "-x, -y" --noise 0.8 --method dsm --width 16 --batch 64 --steps 20 -o m.safetensors']
+] + ['train --data ring --drift "x - x^3, -y" --loss hb --width 16 --batch 64 --steps 20 -o m.safetensors',
+     'train --data ring --drift "-x, -y" --noise 0.8 --loss dsm --width 16 --batch 64 --steps 20 -o m.safetensors']
 AFTER = ["generate m.safetensors -n 50 -o s.npy", "evaluate m.safetensors --data ring -n 200",
          "helmholtz m.safetensors --at \"0.1,0.2;0.5,-0.4\"", "certify m.safetensors --data ring -o page"]
 OTHERS = ["sample --measure kappa --dim 7 -n 2000 --seed 1 -o k.npy", "sample --measure source --dim 2 -n 5",

@@ -83,7 +83,7 @@ venv/bin/python try.py
 export PATH=/try/venv/bin:/usr/bin:/bin
 heatball --version
 heatball solve --drift "x1 - x1^3" --noise 1 --initial "gaussian(mean=0,var=1)" --time 1 --at "-1;0;0.5"
-heatball train --data elongated_gmm --method dsm --width 32 --epochs 20 -q -o long.safetensors
+heatball train --data elongated_gmm --loss dsm --width 32 --epochs 20 -q -o long.safetensors
 heatball generate long.safetensors -n 100 -q -o long.csv
 heatball sample --measure kappa --dim 7 -n 1000 -o k.npy
 echo "a figure without gnuplot:"

@@ -167,8 +167,8 @@ BUDGET = ["budget", "--dim", "2", "--drift-sup", "1.5", "--div-sup", "0.5"]
 @pytest.mark.parametrize("arguments, expected", [
     (["--theta", "1"], "--theta is 1; it must be a number above 0 and below 1"),
     (["--theta", "0"], "--theta is 0"),
-    (["--at", "0"], "--at is 0; it must be a number above 0"),
-    (["--at", "nan"], "--at is nan"),
+    (["--tau", "0"], "--tau is 0; it must be a number above 0"),
+    (["--tau", "nan"], "--tau is nan"),
     (["--u0-min", "0.1", "--u0-max", "0.4"], "--u0-grad is missing"),
     (["--u0-min", "0.1", "--u0-grad", "0.4"], "--u0-max is missing"),
     (["--u0-max", "0.1", "--u0-grad", "0.4"], "--u0-min is missing"),
@@ -492,7 +492,7 @@ def test_budget_window():
 
 
 def test_budget_at_a_time_with_bounds():
-    options = ["--u0-min", 0.05, "--u0-max", 0.4, "--u0-grad", 0.3, "--at", 0.02]
+    options = ["--u0-min", 0.05, "--u0-max", 0.4, "--u0-grad", 0.3, "--tau", 0.02]
     found = json.loads(succeed(*BUDGET, *options, "--json"))
     c = 1 / math.sqrt(math.pi)
     assert found["theta"] == 0.9 and found["T"] == 0.02 and found["inside"] is True
@@ -579,7 +579,7 @@ def test_examples_of_the_help_work(tmp_path, command):
     assert len(own) == (3 if command in ("solve", "train", "evaluate", "generate", "certify", "sample") else 1)
     assert own == lines or command in ("train", "evaluate", "generate", "certify")
     if command == "helmholtz":  # a model to read
-        succeed("train", "--data", "ring", "--method", "dsm", "--width", "16", "--depth", "2", "--steps",
+        succeed("train", "--data", "ring", "--loss", "dsm", "--width", "16", "--depth", "2", "--steps",
                 "20", "-o", shlex.split(lines[0])[2], cwd=tmp_path)
     # certify --score needs an interpreter with NumPy
     environment = os.environ | {"PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}

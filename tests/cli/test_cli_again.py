@@ -183,7 +183,7 @@ def test_kinds_that_differ_have_a_column(tmp_path):
     lines = succeed("solve", *options).splitlines()
     assert lines[0].endswith("; errors: of several kinds, see error_kind") and lines[2].split()[-1] == "error_kind"
     assert [line.split("  ")[-1].strip() for line in lines[3:]] == ["bound"] * 2 + ["error estimate"] * 2
-    block = succeed("solve", *OU, "--time", 0.2, "--method", "all", "--training", 10, "--samples", 64).splitlines()
+    block = succeed("solve", *OU, "--time", 0.2, "--method", "all", "--training-steps", 10, "--samples", 64).splitlines()
     heads = [line for line in block if line.split()[0] == "method"]
     assert heads[0].split()[-2:] == ["error_kind", "seconds"]
     kinds = {line.split()[0]: line.split("  ")[-2 if line.split("  ")[-2] else -3].strip() for line in block

@@ -237,7 +237,7 @@ def test_files_of_the_user_stay(place):
 def test_models(place):
     """A model file: the rows that its training held out, and the others as its training rows."""
     np.save("rows.npy", np.random.default_rng(4).standard_normal((1200, 2)) * [3, 0.1])
-    assert run("train", "--data", "rows.npy", "--method", "dsm", "--steps", "40", "--width", "16", "-q", "-o",
+    assert run("train", "--data", "rows.npy", "--loss", "dsm", "--steps", "40", "--width", "16", "-q", "-o",
                "m.safetensors").returncode == 0
     options = [one for one in SMALL if one not in ("--python", sys.executable)]
     done = certify("m.safetensors", "--data", "rows.npy", *options)

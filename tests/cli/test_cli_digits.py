@@ -15,7 +15,7 @@ import command_line
 from command_line import metadata
 
 HEIGHT, WIDTH, N = 9, 6, 90  # not square: the shape must come from the model
-NET = ["--method", "dsm", "--head", "score", "--width", "12", "--depth", "1", "--steps", "30"]
+NET = ["--loss", "dsm", "--head", "score", "--width", "12", "--depth", "1", "--steps", "30"]
 
 
 def run(*arguments, code=0):

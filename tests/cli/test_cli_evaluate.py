@@ -39,7 +39,7 @@ def models(tmp_path_factory):
     paths = {}
     for name, (data, method, *options) in kinds.items():
         paths[name] = folder / f"{name}.safetensors"
-        succeed("train", "--data", data, "--method", method, *options, "--width", 16, "--depth", 2,
+        succeed("train", "--data", data, "--loss", method, *options, "--width", 16, "--depth", 2,
                 "-q", "-o", paths[name])
     return paths
 
@@ -269,10 +269,10 @@ def test_held_out_rows_are_those_the_model_has_not_seen(models, tmp_path):
     assert notes(data=own) == "rows: 60 of 600 held out: the model was trained on the others"
     assert "some are rows that the model was trained on" in notes("--held-out", 0.99, data=own)
     share = tmp_path / "share.safetensors"
-    run("train", "--data", own, "--held-out", 0.25, "--method", "dsm", "--steps", 5, "--width", 8, "-q", "-o", share)
+    run("train", "--data", own, "--held-out", 0.25, "--loss", "dsm", "--steps", 5, "--width", 8, "-q", "-o", share)
     assert evaluate(share, "--tau", 0.5, "--samples", 0, data=own)["held_out"] == 150  # found again
     np.save(other, np.random.default_rng(9).normal(size=(300, 1)))  # a line: nothing turns, all else is measured
-    run("train", "--data", other, "--method", "dsm", "--steps", 5, "--width", 8, "-q", "-o", share)
+    run("train", "--data", other, "--loss", "dsm", "--steps", 5, "--width", 8, "-q", "-o", share)
     line = evaluate(share, "--tau", 0.5, data=other)
     assert line["held_out"] == 30 and line["curl"] is None and line["nll"] > 0 and line["mmd"] > 0
 
@@ -285,7 +285,7 @@ def test_a_lost_column_is_seen(tmp_path):
                                                     10 * rng.normal(size=5000) + 40,
                                                     60 * rng.normal(size=5000)]))
     for how, lost in (("common", [True, False, False]), ("axis", [False, False, False])):
-        succeed("train", "--data", tmp_path / "rows.npy", "--method", "dsm", "--steps", 500, "--width", 64,
+        succeed("train", "--data", tmp_path / "rows.npy", "--loss", "dsm", "--steps", 500, "--width", 64,
                 "--standardise", how, "-q", "-o", tmp_path / "m.safetensors")
         given = evaluate(tmp_path / "m.safetensors", "--tau", 0.5, "--samples", 500, data=tmp_path / "rows.npy")
         assert (np.array(given["kolmogorov"]) > 1.3 * given["kolmogorov_floor"]).tolist() == lost
@@ -327,18 +327,18 @@ def test_text_and_figure(models, tmp_path):
 
 def test_a_drift_has_no_exact_score(tmp_path):
     path = tmp_path / "d.safetensors"
-    succeed("train", "--data", SET, "--method", "dsm", "--drift", "x - 0.3*x^3, -y", "--steps", 20,
+    succeed("train", "--data", SET, "--loss", "dsm", "--drift", "x - 0.3*x^3, -y", "--steps", 20,
             "--width", 16, "-q", "-o", path)
     given = evaluate(path, "--tau", 0.5, "--samples", 20)
     assert given["tau"][0]["mse"] is None
     assert given["mse_reason"] == "the exact score under a drift is not known"
     assert given["generated"] == 20 and given["mmd"] > 0 and 0 < given["nll_se"] < given["nll"] < 10
-    succeed("train", "--data", SET, "--method", "dsm", "--head", "score", "--drift", "x - 0.3*x^3, -y", "--steps",
+    succeed("train", "--data", SET, "--loss", "dsm", "--head", "score", "--drift", "x - 0.3*x^3, -y", "--steps",
             2, "--width", 16, "-q", "-o", path)
     given = evaluate(path, "--tau", 0.5, "--samples", 20)
     assert given["mmd"] > 0 and given["nll"] is None
     assert given["nll_reason"] == "only the energy head knows the density at the largest tau of a drift"
-    succeed("train", "--data", SET, "--method", "dsm", "--head", "score", "--drift", "-80*x, -y",
+    succeed("train", "--data", SET, "--loss", "dsm", "--head", "score", "--drift", "-80*x, -y",
             "--steps", 2, "--width", 16, "-q", "-o", path)
     assert evaluate(path, "--tau", 0.5, "--samples", 0)["curl"] >= 0  # points by 400 steps: 200 are refused
 

@@ -33,7 +33,7 @@ def made(tmp_path_factory):
         (place / "set" / f"{part}-images-idx3-ubyte").write_bytes(idx(images))
         (place / "set" / f"{part}-labels-idx1-ubyte").write_bytes(idx(labels))
     np.save(place / "rows.npy", parts["train"][0].reshape(TRAINED, -1) / 255)
-    succeed("train", "--data", place / "rows.npy", "--method", "dsm", "--steps", 400, "--width", 32,
+    succeed("train", "--data", place / "rows.npy", "--loss", "dsm", "--steps", 400, "--width", 32,
             "--depth", 2, "--held-out", 0, "-o", place / "model.safetensors")
     model = place / "model.safetensors"
     succeed("generate", model, "-n", MADE, "--seed", 7, "-o", place / "made.npy")
@@ -95,7 +95,7 @@ def test_text_and_refusals(made):
     done = run("evaluate", model, "--data", place / "nothing/here")
     assert done.returncode == 1 or done.returncode == 2
     np.save(place / "six.npy", np.random.default_rng(1).normal(size=(50, 6)))
-    succeed("train", "--data", place / "six.npy", "--method", "dsm", "--steps", 2, "--width", 8,
+    succeed("train", "--data", place / "six.npy", "--loss", "dsm", "--steps", 2, "--width", 8,
             "-o", place / "six.safetensors")
     done = run("evaluate", place / "six.safetensors", "--data", place / "set")
     assert done.returncode == 2 and "needs a model of square images" in done.stderr

@@ -15,7 +15,7 @@ from command_line import COMMAND
 
 HAS_GNUPLOT = shutil.which("gnuplot") is not None
 SOLVE = ["solve", "--drift", "-x", "--noise", "1", "--initial", "gaussian(mean=0,var=1)", "--time", "0.5"]
-TRAIN = ["train", "--method", "dsm", "--epochs", "1", "--width", "8", "--depth", "1", "-q"]
+TRAIN = ["train", "--loss", "dsm", "--epochs", "1", "--width", "8", "--depth", "1", "-q"]
 
 
 run = functools.partial(command_line.run, text=False, timeout=60)

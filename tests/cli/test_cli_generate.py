@@ -36,7 +36,7 @@ def succeed(*arguments, name="generate", **options):
 
 def train(folder, x, *arguments):
     np.save(folder / "x.npy", x)
-    succeed("--data", folder / "x.npy", "--method", "dsm", "--depth", 2, "-q", "-o",
+    succeed("--data", folder / "x.npy", "--loss", "dsm", "--depth", 2, "-q", "-o",
             folder / "model.safetensors", *arguments, name="train")
     return folder / "model.safetensors"
 
@@ -137,7 +137,7 @@ def test_each_label_goes_around_the_classes(tmp_path, clusters):
 @pytest.mark.long
 def test_samples_of_the_ring_by_every_solver(tmp_path):
     model = tmp_path / "ring.safetensors"
-    succeed("--data", "ring", "-n", 10000, "--method", "dsm", "--width", 128, "--steps", 6000, "-q",
+    succeed("--data", "ring", "-n", 10000, "--loss", "dsm", "--width", 128, "--steps", 6000, "-q",
             "-o", model, name="train")
     for solver in ("sde", "ode", "heun"):
         succeed(model, "-n", 4000, "--solver", solver, "-q", "-o", tmp_path / "x.npy")

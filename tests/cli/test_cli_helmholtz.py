@@ -94,14 +94,14 @@ def models(tmp_path_factory):
     rows = np.random.Generator(np.random.Philox(5)).multivariate_normal([30, -8], COVARIANCE, 500)
     np.save(directory / "rows.npy", rows)
     np.save(directory / "line.npy", rows[:, :1])
-    small = ["--width", 8, "--depth", 1, "--steps", 1, "--rate", 1e-12, "--method", "dsm", "--held-out", 0]
+    small = ["--width", 8, "--depth", 1, "--steps", 1, "--rate", 1e-12, "--loss", "dsm", "--held-out", 0]
     for name, options in {
             "gauss": ["--data", directory / "rows.npy", *small],
             "ve": ["--data", directory / "rows.npy", "--process", "ve", *small],
             "line": ["--data", directory / "line.npy", *small],
-            "score": ["--data", "asymmetric_gmm", "--method", "dsm", "--head", "score", "--steps", 150,
+            "score": ["--data", "asymmetric_gmm", "--loss", "dsm", "--head", "score", "--steps", 150,
                       "--width", 32, "--depth", 2],
-            "energy": ["--data", "asymmetric_gmm", "--method", "dsm", "--steps", 150, "--width", 32, "--depth",
+            "energy": ["--data", "asymmetric_gmm", "--loss", "dsm", "--steps", 150, "--width", 32, "--depth",
                        2]}.items():
         succeed("train", *options, "-q", "-o", directory / f"{name}.safetensors", "--threads", 1)
     return directory

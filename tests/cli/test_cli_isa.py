@@ -15,7 +15,7 @@ CLASSES = [["scalar", "sse2"],
            [isa for isa, flag in (("avx2", "avx2"), ("avx512", "avx512f")) if flag in FLAGS]]
 SOLVE = ["solve", "--drift", "x1 - x1^3", "--noise", "1", "--initial", "gaussian(mean=0,var=1)",
          "--time", "0.5", "--at", "-1;0.385;1.7", "--json"]
-TINY = ["train", "--data", "two_moon", "--method", "hb", "--steps", "30", "--width", "24", "--depth", "2",
+TINY = ["train", "--data", "two_moon", "--loss", "hb", "--steps", "30", "--width", "24", "--depth", "2",
         "--batch", "100", "--anchors", "16", "-q"]
 
 

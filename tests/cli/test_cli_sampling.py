@@ -298,7 +298,7 @@ def test_a_finer_step_is_another_run(tmp_path):
 
 def test_all_methods_side_by_side():
     options, exact = ou(1, [[0.2], [0.9]])
-    options = [*options, "--training", 20]
+    options = [*options, "--training-steps", 20]
     result = json.loads(succeed(*options, "--method", "all", "--json"))
     assert [t["method"] for t in result["tried"]] == ["grid", "particles", "walk", "meanvalue", "network"]
     for tried in result["tried"][:4]:
@@ -319,7 +319,7 @@ def test_all_methods_side_by_side():
 
 def test_all_names_what_does_not_apply():
     options, _ = ou(5, [[0.2] * 5])
-    options = [*options, "--training", 20]
+    options = [*options, "--training-steps", 20]
     result = json.loads(succeed(*options, "--method", "all", "--json"))
     reasons = {t["method"]: t.get("reason") for t in result["tried"]}
     assert reasons["walk"] is None and reasons["particles"] is None

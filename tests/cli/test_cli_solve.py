@@ -118,7 +118,7 @@ def test_ornstein_uhlenbeck_in_one_dimension(method):
     (["solve", "--potential", "b*x^2", "--dim", "1"], "with --param b=VALUE", "^"),
     (["solve", "--drift", "f(x)"], "unknown name 'f' at column 1; it is no variable, function or parameter", "^"),
     (["residual", "--drift", "-x", "--noise", "s", "--radii", "0.1"], "with --param s=VALUE", "^"),
-    (["train", "--drift", "a*x, -y", "--data", "ring", "--method", "dsm", "-o", "m.safetensors"],
+    (["train", "--drift", "a*x, -y", "--data", "ring", "--loss", "dsm", "-o", "m.safetensors"],
      "with --param a=VALUE", "^"),
 ])
 def test_an_unknown_name_tells_how_to_give_its_value(tmp_path, arguments, expected, marked):

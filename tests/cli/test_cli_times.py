@@ -110,9 +110,9 @@ def test_times_of_a_problem_file(tmp_path):
 
 
 def test_all_methods_at_several_times():
-    out = succeed(*OU, "--time", "0.5,1", "--at", "0;1", "--method", "all", "--samples", 2000, "--training", 20)
+    out = succeed(*OU, "--time", "0.5,1", "--at", "0;1", "--method", "all", "--samples", 2000, "--training-steps", 20)
     assert re.findall(r"^time (\S+), point (\d)", out, re.M) == [("0.5", "1"), ("0.5", "2"), ("1", "1"), ("1", "2")]
-    tried = json.loads(succeed(*OU, "--time", "0.5,1", "--at", "0;1", "--method", "all", "--samples", 2000, "--training", 20,
+    tried = json.loads(succeed(*OU, "--time", "0.5,1", "--at", "0;1", "--method", "all", "--samples", 2000, "--training-steps", 20,
                                "--json"))["tried"]
     assert [len(one["points"]) for one in tried] == [4] * 5
 

@@ -27,7 +27,7 @@ from command_line import COMMAND, complaint, metadata, without_progress
 SMALL = ["--width", "16", "--depth", "2", "--batch", "200", "--anchors", "16"]
 PLAIN = SMALL[:-2]
 # 1200 steps: long enough to be stopped in the middle, however fast the machine is
-LONG = ["--data", "ring", "--method", "hb", "-n", "500", "--epochs", "600", "--width", "48",
+LONG = ["--data", "ring", "--loss", "hb", "-n", "500", "--epochs", "600", "--width", "48",
         "--depth", "2"]
 
 
@@ -42,7 +42,7 @@ succeed = functools.partial(command_line.succeed, "train")
 def train(path, *arguments, data="ring", method="hb", steps=40):
     """Train a small model into `path`; return what --json prints."""
     small = SMALL if method != "dsm" else PLAIN
-    return json.loads(succeed("--data", data, "--method", method, "--steps", steps, *small, "-o",
+    return json.loads(succeed("--data", data, "--loss", method, "--steps", steps, *small, "-o",
                               path, "--json", *arguments))
 
 
@@ -134,7 +134,7 @@ def test_an_interrupt_before_the_first_step_promises_no_checkpoint(tmp_path, num
     """Rows come through a pipe: the signal arrives while the command waits for them."""
     pipe, path, checkpoint = tmp_path / "x.csv", tmp_path / "m.safetensors", tmp_path / "m.ckpt"
     rows = "".join(f"{x},{y}\n" for x, y in np.random.default_rng(3).normal(size=(100, 2)).tolist())
-    arguments = ["--data", pipe, "--method", "dsm", "--epochs", 50, *PLAIN, "-o", path]
+    arguments = ["--data", pipe, "--loss", "dsm", "--epochs", 50, *PLAIN, "-o", path]
     if resume:
         pipe.write_text(rows)
         succeed(*arguments, "--max-time", 1e-9, "--checkpoint-every", 1, "-q")
@@ -160,7 +160,7 @@ def test_an_interrupt_before_the_first_step_promises_no_checkpoint(tmp_path, num
 def test_a_run_without_resume_says_that_a_checkpoint_is_lost(tmp_path):
     train(tmp_path / "m.safetensors", "--checkpoint-every", 1)
     assert (tmp_path / "m.ckpt").exists()
-    done = run("--data", "ring", "--method", "hb", "--steps", 5, *SMALL, "-o",
+    done = run("--data", "ring", "--loss", "hb", "--steps", 5, *SMALL, "-o",
                tmp_path / "m.safetensors")
     assert done.returncode == 0
     assert "m.ckpt is of an earlier run and will be replaced; --resume would continue from" in done.stderr
@@ -186,10 +186,10 @@ def test_summary_log_and_figure(tmp_path):
     if shutil.which("gnuplot"):
         assert plot.read_text().startswith("<?xml")
     assert (tmp_path / "loss.plot.csv").exists() and (tmp_path / "loss.gp").exists()
-    text = succeed("--data", "ring", "--method", "dsm", "--steps", 5, *PLAIN, "-o",
+    text = succeed("--data", "ring", "--loss", "dsm", "--steps", 5, *PLAIN, "-o",
                    tmp_path / "m.safetensors")
     assert "training: dsm, energy head, process ou" in text and "denoising" in text
-    assert succeed("--data", "ring", "--method", "dsm", "--steps", 5, *PLAIN, "-q", "-o",
+    assert succeed("--data", "ring", "--loss", "dsm", "--steps", 5, *PLAIN, "-q", "-o",
                    tmp_path / "m.safetensors") == ""
 
 
@@ -215,7 +215,7 @@ def test_the_residual_of_every_fourth_step_is_logged(tmp_path):
     """Above 64 dimensions the constraint is in every fourth step, and a row of the log is over four."""
     random = np.random.default_rng(4)
     np.save(tmp_path / "x.npy", random.normal(size=(200, 70)) + 2 * random.integers(0, 2, (200, 1)))
-    shown = json.loads(succeed("--data", tmp_path / "x.npy", "--method", "hb", "--steps", 60, *PLAIN,
+    shown = json.loads(succeed("--data", tmp_path / "x.npy", "--loss", "hb", "--steps", 60, *PLAIN,
                                "--anchors", 2, "--nodes", 1, "--log", tmp_path / "log.csv", "--json",
                                "-o", tmp_path / "m.safetensors"))
     log = np.genfromtxt(tmp_path / "log.csv", delimiter=",", names=True)
@@ -227,7 +227,7 @@ def test_the_residual_of_every_fourth_step_is_logged(tmp_path):
 def test_epochs_make_steps(tmp_path):
     shown = train(tmp_path / "m.safetensors", "-n", 450, steps=1)
     assert shown["steps"] == 1 and shown["rows"] == 450
-    shown = json.loads(succeed("--data", "ring", "--method", "dsm", "-n", 450, "--epochs", 4,
+    shown = json.loads(succeed("--data", "ring", "--loss", "dsm", "-n", 450, "--epochs", 4,
                                *PLAIN, "--json", "-o", tmp_path / "m.safetensors"))
     assert shown["steps"] == 4 * 3  # ceil(450/200)
 
@@ -325,13 +325,13 @@ def test_a_drift_of_the_user(tmp_path):
     first = path.read_bytes()
     train(path, *drift[:-1], "b=1.3")
     assert path.read_bytes() != first
-    done = run("--data", "ring", "--method", "hb", "--drift", "x - , y", "-o", path)
+    done = run("--data", "ring", "--loss", "hb", "--drift", "x - , y", "-o", path)
     assert done.returncode == 2 and "^" in done.stderr  # the place is marked
 
 
 def test_old_names_of_options_work_with_a_note(tmp_path):
     """For one release: --lr, --hb-weight and --rows of train."""
-    tiny = ["--data", "ring", "--method", "hb", "--steps", 2, "--width", 8, "--depth", 1]
+    tiny = ["--data", "ring", "--loss", "hb", "--steps", 2, "--width", 8, "--depth", 1]
     new, old = tmp_path / "new.safetensors", tmp_path / "old.safetensors"
     done = run(*tiny, "-n", 300, "--rate", 0.01, "--weight", 0.5, "-o", new)
     assert done.returncode == 0 and "is now" not in done.stderr, done.stderr
@@ -351,7 +351,7 @@ def test_defaults_are_those_of_the_library():
     _native.library.hb_train_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
     page = " ".join(succeed("--help").split())
     for option, field in [("batch", "batch"), ("width", "width"), ("depth", "depth"), ("rate", "rate"),
-                          ("ema", "ema"), ("clip", "clip"), ("tau-min", "tau_min"),
+                          ("ema", "ema"), ("clip-gradient", "clip"), ("tau-min", "tau_min"),
                           ("tau-max", "tau_max"), ("seed", "seed"), ("max-time", "max_time"),
                           ("target-rows", "target_rows")]:
         told = re.search(rf" --{option} .*?default (-?[\d.]+)", page)
@@ -362,15 +362,15 @@ def test_defaults_are_those_of_the_library():
 
 
 def test_time_ends_a_run(tmp_path):
-    shown = json.loads(succeed("--data", "ring", "--method", "dsm", "--steps", "1e9", "--max-time",
+    shown = json.loads(succeed("--data", "ring", "--loss", "dsm", "--steps", "1e9", "--max-time",
                                0.2, *PLAIN, "--json", "-o", tmp_path / "m.safetensors"))
     assert 0 < shown["steps"] < 1e6
 
 
 # ---- refusals -----------------------------------------------------------------------------------
 
-WRONG = [  # options after --data ring --method hb (a later one of these replaces it), what is said
-    ({"--method": "hbb"}, "--method is hbb; it must be dsm, fp, hb or hb-paper (did you mean hb?)"),
+WRONG = [  # options after --data ring --loss hb (a later one of these replaces it), what is said
+    ({"--loss": "hbb"}, "--loss is hbb; it must be dsm, fp, hb or hb-paper (did you mean hb?)"),
     ({"--data": "rng"}, "there is no set called rng; the sets are asymmetric_gmm"),
     ({"--data": "rng"}, "(did you mean ring?)"),
     ({"--data": "rows.txt"}, "--data is rows.txt; it must be a set of heatball data list, or a file"),
@@ -380,7 +380,7 @@ WRONG = [  # options after --data ring --method hb (a later one of these replace
     ({"--data": "one.npy"}, "one.npy has 1 row; data must have at least 2"),
     ({"--data": "line.npy"}, "line.npy has 1 axis"),
     ({"--data": "same.npy"}, "column 1 of the data is 2.5 in every row"),
-    ({"--data": "five.npy", "--head": "helmholtz", "--method": "dsm"},
+    ({"--data": "five.npy", "--head": "helmholtz", "--loss": "dsm"},
      "the helmholtz head needs data in 2 dimensions; these have 5"),
     ({"--data": "five.npy", "--held-out": "0.9999"}, "leaves 1 of 9 rows to train on"),
     ({"--data": "five.npy", "--held-out": "1"}, "--held-out is 1; it must be"),
@@ -390,18 +390,18 @@ WRONG = [  # options after --data ring --method hb (a later one of these replace
     ({"--data": "five.npy", "--labels": "half.npy"}, "row 3 of half.npy is 0.5; a class must be"),
     ({"--held-out": "0.2"}, "--held-out is for rows of a file; --data is ring"),
     ({"--labels": "three.npy"}, "--labels is for rows of a file"),
-    ({"--head": "score", "--method": "hb-paper"}, "the hb-paper loss needs the energy head"),
+    ({"--head": "score", "--loss": "hb-paper"}, "the hb-paper loss needs the energy head"),
     ({"--process": "ve", "--drift": "-x, -y"}, "--process and --drift are both given"),
     ({"--param": "a=2"}, "--param is given without --drift"),
     ({"--drift": "-x, -y, 0"}, "component"),
     ({"--drift": "-a*x, -y", "--param": "a"}, "--param is a; it must be NAME=NUMBER"),
     ({"--epochs": "5", "--steps": "7"}, "--epochs and --steps are both given"),
-    ({"--sigma-max": "0.01"}, "--sigma-max is for --method hb-paper; --method is hb"),
-    ({"--radius-share": "0.3", "--method": "fp"}, "--radius-share is for --method hb"),
-    ({"--weight": "2", "--method": "dsm"}, "--weight is for --method fp, hb or hb-paper"),
-    ({"--anchors": "2", "--method": "dsm"}, "--anchors is for --method fp, hb or hb-paper"),
-    ({"--nodes": "2"}, "--nodes has no effect on --method hb in up to 64 dimensions; the data have 2"),
-    ({"--nodes": "2", "--method": "fp"}, "--nodes has no effect on --method fp in up to 3 dimensions; the data have 2"),
+    ({"--sigma-max": "0.01"}, "--sigma-max is for --loss hb-paper; --loss is hb"),
+    ({"--radius-share": "0.3", "--loss": "fp"}, "--radius-share is for --loss hb"),
+    ({"--weight": "2", "--loss": "dsm"}, "--weight is for --loss fp, hb or hb-paper"),
+    ({"--anchors": "2", "--loss": "dsm"}, "--anchors is for --loss fp, hb or hb-paper"),
+    ({"--nodes": "2"}, "--nodes has no effect on --loss hb in up to 64 dimensions; the data have 2"),
+    ({"--nodes": "2", "--loss": "fp"}, "--nodes has no effect on --loss fp in up to 3 dimensions; the data have 2"),
     ({"--tau-min": "2", "--tau-max": "1"}, "tau_min is 2 and tau_max is 1"),
     ({"--ema": "1"}, "--ema is 1; it must be"),
     ({"--batch": "0"}, "--batch is 0; it must be an integer from 1"),
@@ -435,22 +435,21 @@ def wrong_files(tmp_path_factory):
 @pytest.mark.parametrize("options, expected", WRONG, ids=[str(w[0]) for w in WRONG])
 def test_wrong_input(wrong_files, options, expected):
     before = sorted(wrong_files.iterdir())
-    given = {"--data": "ring", "--method": "hb", "-o": "m.safetensors", **options}
+    given = {"--data": "ring", "--loss": "hb", "-o": "m.safetensors", **options}
     arguments = [text for pair in given.items() for text in pair]
     assert expected in complaint(run(*arguments, cwd=wrong_files), 2)
     assert sorted(wrong_files.iterdir()) == before
 
 
 def test_missing_options():
-    assert "--data is missing" in complaint(run("--method", "hb", "-o", "m.safetensors"), 2)
-    assert "--method is missing" in complaint(run("--data", "ring", "-o", "m.safetensors"), 2)
-    assert "-o is missing" in complaint(run("--data", "ring", "--method", "hb"), 2)
+    assert "--data is missing" in complaint(run("--loss", "hb", "-o", "m.safetensors"), 2)
+    assert "-o is missing" in complaint(run("--data", "ring", "--loss", "hb"), 2)
 
 
 def test_a_damaged_checkpoint_is_refused(tmp_path):
     path, checkpoint = tmp_path / "m.safetensors", tmp_path / "m.ckpt"
     train(path, "--checkpoint-every", 1)
     checkpoint.write_bytes(checkpoint.read_bytes()[:-100])
-    line = complaint(run("--data", "ring", "--method", "hb", "--steps", 40, *SMALL, "--resume", "-o",
+    line = complaint(run("--data", "ring", "--loss", "hb", "--steps", 40, *SMALL, "--resume", "-o",
                          path), 2)
     assert "m.ckpt" in line and "cut short" in line

@@ -103,7 +103,7 @@ def test_sample(tmp_path, ranks, rows, name, more):
 
 
 @pytest.mark.parametrize("ranks, threads, options", [
-    (4, 1, ["--method", "dsm"]), (3, 2, ["--method", "hb", *ANCHORS]), (2, 1, ["--method", "fp", *ANCHORS]),
+    (4, 1, ["--loss", "dsm"]), (3, 2, ["--loss", "hb", *ANCHORS]), (2, 1, ["--loss", "fp", *ANCHORS]),
 ])
 def test_train(tmp_path, ranks, threads, options):
     for name, go in (("alone", succeed), ("ranks", lambda *arguments: cluster(ranks, *arguments))):
@@ -122,7 +122,7 @@ def test_train(tmp_path, ranks, threads, options):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "m.safetensors"
-    succeed(*TRAIN, "--method", "dsm", "--steps", 60, "-q", "-o", path)
+    succeed(*TRAIN, "--loss", "dsm", "--steps", 60, "-q", "-o", path)
     return path
 
 
@@ -185,7 +185,7 @@ def test_commands_of_rank_0_alone():
     (["solve", "--method", "grud"], "--method is grud"),
     (["sample", "--measure", "kappa", "--dim", 2, "-n", 10, "-o", "missing/x.npy"], "missing/x.npy"),
     (["evaluate", "missing.safetensors", "--data", "ring"], "missing.safetensors"),
-    (["train", "--data", "no-such-set", "--method", "dsm", "-o", "x.safetensors"], "no-such-set"),
+    (["train", "--data", "no-such-set", "--loss", "dsm", "-o", "x.safetensors"], "no-such-set"),
 ])
 def test_wrong_input_is_one_line(tmp_path, options, says):
     line = complaint(finish(on_ranks(3, *options), cwd=tmp_path), 2)
@@ -212,7 +212,7 @@ def test_other_bytes_on_one_rank_are_found(tmp_path):
         (tmp_path / str(rank)).mkdir()
         np.save(tmp_path / str(rank) / "x.npy", np.arange(200.).reshape(100, 2) + (rank == 1))
     script = f'cd $OMPI_COMM_WORLD_RANK && exec "{COMMAND}" "$@"'
-    rest = ["sh", "train", "--data", "x.npy", "--method", "dsm", "--steps", 5, "--width", 8, "--depth", 1, "-q",
+    rest = ["sh", "train", "--data", "x.npy", "--loss", "dsm", "--steps", 5, "--width", 8, "--depth", 1, "-q",
             "-o", tmp_path / "m.safetensors"]
     said = complaint(finish([*MPIRUN, "-q", "-n", 3, "sh", "-c", script, *rest], cwd=tmp_path), 2)
     assert "rank 1 of 3 has other bytes in x.npy than rank 0" in said
@@ -271,7 +271,7 @@ def test_a_stopped_solve_goes_on_with_other_ranks(tmp_path):
 
 
 STEPS = 400
-LONG = [*TRAIN, "--method", "hb", *ANCHORS, "--steps", STEPS, "-q"]
+LONG = [*TRAIN, "--loss", "hb", *ANCHORS, "--steps", STEPS, "-q"]
 
 
 @pytest.fixture(scope="module")

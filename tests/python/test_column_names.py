@@ -14,7 +14,7 @@ import heatball
 from command_line import metadata, run, succeed
 
 NAMES = ["größe [m]", 'width, "cm"', "z"]
-TINY = ["--method", "dsm", "--width", "8", "--depth", "2", "--epochs", "1", "-q"]
+TINY = ["--loss", "dsm", "--width", "8", "--depth", "2", "--epochs", "1", "-q"]
 
 
 def write(path, names, rows=60):

@@ -283,7 +283,7 @@ def test_functions_and_rows_that_are_not_finite():
 def test_command(tmp_path):
     case, path = CASES["prices"], tmp_path/"m.safetensors"
     np.save(tmp_path/"x.npy", case.x)
-    options = ["--data", tmp_path/"x.npy", "--held-out", 0.1, "--method", "hb", "--steps", 40, "--width", 16, "--depth", 2,
+    options = ["--data", tmp_path/"x.npy", "--held-out", 0.1, "--loss", "hb", "--steps", 40, "--width", 16, "--depth", 2,
                "--batch", 64, "--tau-max", 1.2, "--drift", "a*x, 0.3*y*(1 - y)", "--param", "a=0.1", "-o", path]
     out = command_line.succeed("train", *options, "--noise", "0.2*x[i]")
     assert "process: Lamperti coordinates y = ln x1, ln x2, then L^-1 y; tau is its time t" in out
@@ -304,7 +304,7 @@ def test_command(tmp_path):
     for more, words in ((["--noise", "1, 0.5*y; 0, 1"], "no change of coordinates"), (["--convention", "ito"], "without --noise")):
         done = command_line.run("train", *options, *more)
         assert done.returncode == 2 and words in done.stderr
-    done = command_line.run("train", "--data", "two_moon", "--method", "dsm", "--noise", "1", "-o", path)
+    done = command_line.run("train", "--data", "two_moon", "--loss", "dsm", "--noise", "1", "-o", path)
     assert done.returncode == 2 and "--noise is given without --drift" in done.stderr
 
 

@@ -46,7 +46,7 @@ def world(tmp_path_factory):
     write_images(images, "t10k", 160, generator)
     environment = dict(os.environ, XDG_CACHE_HOME=str(base / "cache"), HEATBALL_MODELS=str(models),
                        OMP_WAIT_POLICY="passive")
-    subprocess.run([COMMAND, "train", "--data", "mnist", "--resize", "16", "--method", "dsm",
+    subprocess.run([COMMAND, "train", "--data", "mnist", "--resize", "16", "--loss", "dsm",
                     "--head", "score", "--width", "16", "--depth", "2", "--steps", "60",
                     "--tau-min", "0.005", "-q", "-o", str(models / "mnist16.safetensors")],
                    check=True, env=environment, timeout=300)
