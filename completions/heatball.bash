@@ -10,9 +10,9 @@ _heatball_options()
     case $1 in
     sample) echo "--measure --dim --lift --radius -n --seed --first --dtype --json -o --plot" ;;
     constants) echo "--dim --lift --json" ;;
-    budget) echo "--dim --drift-sup --div-sup --theta --u0-min --u0-max --u0-grad --at --json" ;;
+    budget) echo "--dim --drift-sup --div-sup --theta --u0-min --u0-max --u0-grad --tau --json" ;;
     solve)
-        echo "$_heatball_problem --method --training --stderr --stderr-score --max-time --paths --path-times
+        echo "$_heatball_problem --method --training-steps --stderr --stderr-score --max-time --paths --path-times
             --state --save-every --resume --radius --from --precision --json -o --plot"
         ;;
     residual) echo "--model --tau $_heatball_problem --radii --quantity --json -o" ;;
@@ -21,9 +21,9 @@ _heatball_options()
             --labels --plot"
         ;;
     train)
-        echo "--data --method --head --process --drift --noise --convention --param -n --held-out --standardise --labels
+        echo "--data --loss --head --process --drift --noise --convention --param -n --held-out --standardise --labels
             --part --resize --resample --binarize --dequantise --limit
-            --epochs --steps --max-time --batch --width --depth --residual --half --rate --ema --clip --tau-min
+            --epochs --steps --max-time --batch --width --depth --residual --half --rate --ema --clip-gradient --tau-min
             --tau-max --tau-focus --seed --radius-share --sigma-max --weight --anchors --nodes
             --anchor-tau-min --constraint-every --target-rows
             --checkpoint-every --resume -o --log --plot --json"
@@ -75,7 +75,7 @@ _heatball()
             ;;
         esac
     fi
-    if [[ $command == train && $before == --method ]]; then
+    if [[ $command == train && $before == --loss ]]; then
         COMPREPLY=($(compgen -W 'dsm fp hb hb-paper' -- "$word"))
         return
     fi

@@ -539,7 +539,7 @@ def groups_of(command):
 @pytest.mark.parametrize("command, groups", [
     ("solve", {"Problem": "--drift", "Points and times": "--at", "Method": "--method",
                "Accuracy and time": "--stderr", "Output": "-o", "Running": "--state"}),
-    ("train", {"Data": "--data", "Process": "--process", "Network": "--width", "Loss": "--method",
+    ("train", {"Data": "--data", "Process": "--process", "Network": "--width", "Loss": "--loss",
                "Run": "--epochs", "Output": "-o"}),
     ("evaluate", {"Model and data": "MODEL", "Measurements": "--tau", "Output": "--plot"}),
     ("generate", {"Model and samples": "-n", "Solver": "--solver", "Output": "-o"}),

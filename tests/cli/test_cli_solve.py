@@ -358,7 +358,7 @@ REFUSED = [  # what is changed (None: left out), then what the first line must s
     ({"--at": "missing.npy"}, "missing.npy"),
     ({"--at": "nan.csv"}, "point 2 of nan.csv has nan"),
     ({"--at": "wide.csv"}, "2 coordinates; the problem has dimension 1"),
-    ({"--method": "grid", "--training": "100"}, "training has no effect on the method grid; leave it out, or take network"),
+    ({"--method": "grid", "--training-steps": "100"}, "training has no effect on the method grid; leave it out, or take network"),
     ({"--method": "network", "--points": "64"}, "points has no effect on the method network; leave it out, or take grid or meanvalue"),
     ({"--method": "network", "--paths": "wide.csv"}, "paths has no effect on the method network; leave it out, or take particles"),
     ({"--method": "network", "--samples": "20"}, "samples is 20; the method network needs at least 64 walks"),
