@@ -129,7 +129,7 @@ _heatball()
     --dim | --lift | --radius | -n | --seed | --first | --threads | --seeds) ;;
     --drift-sup | --div-sup | --theta | --u0-min | --u0-max | --u0-grad) ;;
     --drift | --potential | --noise | --initial | --param | --time | --samples | --degree | --points | --box) ;;
-    --rows | --held-out | --epochs | --steps | --batch | --width | --depth | --rate | --ema | --clip) ;;
+    --rows | --held-out | --epochs | --steps | --batch | --width | --depth | --rate | --ema | --clip-gradient) ;;
     --tau-max | --radius-share | --sigma-max | --weight | --anchors | --nodes | --target-rows) ;;
     --checkpoint-every) ;;
     --n-steps | --n-correct | --snr | --det-tau | --tau-min | --tolerance | --label | --grey) ;;

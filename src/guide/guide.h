@@ -17,9 +17,8 @@ typedef struct hb_guide {
     size_t walks;   /* of a round, which are made together */
     size_t copies;  /* of a walk: 1, or 2 dim + 1 with gradients */
     uint64_t seed;
-    double tau, tau_min; /* of the walk; where the model begins */
-    double far;          /* |F|^2 beyond which the network is not believed against the drift */
-    double reach;        /* of the differences that give gradients */
+    double tau, tau_min;                      /* of the walk; where the model begins */
+    double reach;                             /* of the differences that give gradients */
     double *x, *drift, *next, *score, *start; // (rows, dim), rows = walks (2 dim + 1)
     double *times, *w, *coarse;               // (rows)
     double *noise;                            // (steps, walks, dim)

@@ -12,7 +12,7 @@
 
 enum { ROWS = 20000, CENTRES = 1000 };
 static const double FIRST_TAU = 0.05; /* of the last */
-static const double FAR = 6, REACH = 0.02;
+static const double REACH = 0.02;
 
 static hb_status guide_check(hb_context *context, const hb_network_settings *s)
 {
@@ -34,20 +34,16 @@ static hb_status guide_create_arrays(hb_guide *g)
                         HB_ARRAY(g->b, m * d), HB_ARRAY(g->da, m), HB_ARRAY(g->db, m * d));
 }
 
-/* Lengths: the mean |F|^2 over the draws, and a part of their deviation for differences. */
-static hb_status guide_measure(hb_guide *g, const double *rows, double *drift)
+/* The length of differences: a part of the deviation of the draws after diffusion. */
+static void guide_measure(hb_guide *g, const double *rows)
 {
-    const size_t d = (size_t)g->dim;
-    double mean = 0, first = 0, second = 0;
-    HB_TRY(hb_problem_drift(g->context, g->problem, CENTRES, rows, 0, drift, NULL, NULL, NULL));
-    for (size_t i = 0; i < CENTRES * d; i++) mean += drift[i] * drift[i] / CENTRES;
-    for (size_t i = 0; i < CENTRES * d; i++) {
-        first += rows[i] / (double)(CENTRES * d);
-        second += rows[i] * rows[i] / (double)(CENTRES * d);
+    const size_t n = CENTRES * (size_t)g->dim;
+    double first = 0, second = 0;
+    for (size_t i = 0; i < n; i++) {
+        first += rows[i] / (double)n;
+        second += rows[i] * rows[i] / (double)n;
     }
-    g->far = FAR * fmax(mean, (double)d / (2 * g->tau));
     g->reach = REACH * sqrt(fmax(second - first * first, 0) + 2 * g->tau);
-    return HB_OK;
 }
 
 hb_status hb_guide_train(hb_context *context, const hb_problem *problem,
@@ -76,8 +72,7 @@ hb_status hb_guide_train(hb_context *context, const hb_problem *problem,
 hb_status hb_guide_create(hb_context *context, const hb_problem *problem, const hb_model *model,
                           int walk_steps, size_t walks, uint64_t seed, double tau, hb_guide *out)
 {
-    double *rows, *drift; // (CENTRES, dim)
-    hb_workspace work = {0};
+    void *rows; // (CENTRES, dim)
     const size_t d = (size_t)hb_problem_dim(problem);
     *out = (hb_guide){.context = context,
                       .problem = problem,
@@ -88,10 +83,10 @@ hb_status hb_guide_create(hb_context *context, const hb_problem *problem, const 
                       .seed = seed,
                       .tau = tau,
                       .tau_min = FIRST_TAU * tau};
-    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(rows, CENTRES * d), HB_ARRAY(drift, CENTRES * d)));
+    HB_TRY(hb_allocate(context, CENTRES * d, sizeof(double), &rows));
     hb_status status = hb_problem_initial_sample(context, problem, seed, 0, CENTRES, rows);
-    if (status == HB_OK) status = guide_measure(out, rows, drift);
-    hb_workspace_destroy(&work);
+    if (status == HB_OK) guide_measure(out, rows);
+    hb_release(context, rows);
     if (status == HB_OK) status = guide_create_arrays(out);
     if (status != HB_OK) hb_workspace_destroy(&out->work);
     return status;

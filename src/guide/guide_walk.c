@@ -6,12 +6,15 @@
  *     u_h(x) = E[e^w],   w = ln u0(x_0) + sum_k (|e_k|^2/2 - |x_k - x_{k-1} - h
  *                        F(x_{k-1})|^2/(4h)),
  * forward transition over backward one. With s the score w does not vary but for the steps. s is
- * the network's, below tau_min a mean of it there and of the start's. Where |F|^2 is far beyond its
- * usual size and B runs against F, B is F, what it would be in a steady state, and no step is
- * longer than 2 sqrt(2 d h): neither changes the mean.
+ * the network's, below tau_min a mean of it there and of the start's. No step is longer
+ * than 2 sqrt(2 d h), which does not change the mean. Nothing may keep walks from places that the
+ * initial density reaches: what comes from there would be the value of rare walks. The steps end at
+ * tau (k/n)^1.5: in a steep tail, where walks are at early times only, long steps give heavy
+ * weights.
  *
  * The gradient: walks from x +- r e_j with the same e. u_h - u is O(h); the same walks with half
- * the steps (two e are one) show its size, which is a part of the errors (accumulator.c).
+ * the steps (two e are one) give u_2h, and 2 u_h - u_2h is the mean. LEFT of the difference is a
+ * part of the errors (accumulator.c).
  *
  * Must reproduce, with any network: F = -x from N(0,1), tau 0.5, x = 0: the mean of e^w is 1/sqrt(2
  * pi) = 0.398942 for h -> 0 (tests/python/test_solve_network.py has it in four dimensions). */
@@ -25,6 +28,9 @@
 
 #include <math.h>
 #include <string.h>
+
+static const double GRADING = 1.5;
+static const double LEFT = 0.25; /* of u_h - u_2h, reported as the error of the extrapolation */
 
 static size_t guide_rows(const hb_guide *guide)
 {
@@ -50,25 +56,31 @@ static void guide_turn_back(const hb_guide *g, double h, const double *drift, do
 {
     const size_t d = (size_t)g->dim;
     for (size_t k = 0; k < d; k++) score[k] = 2 * score[k] - drift[k];
-    if (hb_dot(d, drift, drift) > g->far && hb_dot(d, drift, score) < 0)
-        memcpy(score, drift, d * sizeof *score);
     const double most = 8 * (double)d / h, size = hb_dot(d, score, score);
     if (size > most)
         for (size_t k = 0; k < d; k++) score[k] *= sqrt(most / size);
 }
 
-/* One step of all rows back from x to next; every `stride` rows of noise are one. */
+/* tau after k of the steps. */
+static double guide_time(const hb_guide *g, int k)
+{
+    return g->tau * pow((double)k / g->steps, GRADING);
+}
+
+/* All rows back from x to next, by h, which is that of `stride` steps, 1 or 2, below the k-th. */
 static void guide_step_back(hb_guide *g, int k, int stride, double h, double *w)
 {
     const size_t rows = guide_rows(g), d = (size_t)g->dim, m = g->walks;
+    const double *noise = g->noise + (size_t)(g->steps - k) * m * d;
+    double parts[2] = {1, 0};
+    for (int q = 0; q < stride; q++)
+        parts[q] = sqrt((guide_time(g, k - q) - guide_time(g, k - q - 1)) / h);
     for (size_t i = 0; i < rows; i++) {
         double sum = 0;
         guide_turn_back(g, h, g->drift + i * d, g->score + i * d);
         for (size_t j = 0; j < d; j++) {
             double e = 0;
-            for (int q = 0; q < stride; q++)
-                e += g->noise[(((size_t)(k * stride + q) * m) + i % m) * d + j];
-            e /= sqrt((double)stride);
+            for (int q = 0; q < stride; q++) e += parts[q] * noise[((size_t)q * m + i % m) * d + j];
             sum += e * e;
             g->next[i * d + j] = g->x[i * d + j] + h * g->score[i * d + j] + sqrt(2 * h) * e;
         }
@@ -100,13 +112,12 @@ static void guide_start_rows(hb_guide *g, const double *x)
 static hb_status guide_weigh(hb_guide *g, const double *x, int stride, double *w)
 {
     const size_t rows = guide_rows(g), d = (size_t)g->dim;
-    const int steps = g->steps / stride;
-    const double h = g->tau / steps;
     guide_start_rows(g, x);
     memset(w, 0, rows * sizeof *w);
     HB_TRY(guide_drift(g, g->x));
-    for (int k = 0; k < steps; k++) {
-        HB_TRY(guide_score(g, (steps - k) * h));
+    for (int k = g->steps; k > 0; k -= stride) {
+        const double h = guide_time(g, k) - guide_time(g, k - stride);
+        HB_TRY(guide_score(g, guide_time(g, k)));
         guide_step_back(g, k, stride, h, w);
         HB_TRY(guide_drift(g, g->next));
         for (size_t i = 0; i < rows; i++) {
@@ -159,6 +170,16 @@ hb_status hb_guide_scale(hb_guide *g, const double *x, uint64_t place, double *l
     return HB_OK;
 }
 
+/* fine becomes 2 fine - coarse, coarse the reported part of their difference. */
+static void guide_extrapolate(size_t n, double *fine, double *coarse)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double change = fine[i] - coarse[i];
+        fine[i] += change;
+        coarse[i] = LEFT * change;
+    }
+}
+
 hb_status hb_guide_walk(hb_guide *g, const double *x, uint64_t place, hb_guide_use use,
                         double log_scale, double *sums)
 {
@@ -166,13 +187,12 @@ hb_status hb_guide_walk(hb_guide *g, const double *x, uint64_t place, hb_guide_u
     g->copies = 2 * d + 1;
     HB_TRY(guide_draw(g, use, place));
     HB_TRY(guide_weigh(g, x, 1, g->w));
-    guide_values(g, g->w, log_scale, g->a, g->b);
-    hb_accumulator_add(g->dim, sums, m, g->a, g->b);
-    if (use == HB_GUIDE_WATCHED) return HB_OK;
     HB_TRY(guide_weigh(g, x, 2, g->coarse));
+    guide_values(g, g->w, log_scale, g->a, g->b);
     guide_values(g, g->coarse, log_scale, g->da, g->db);
-    for (size_t i = 0; i < m; i++) g->da[i] = g->a[i] - g->da[i];
-    for (size_t i = 0; i < m * d; i++) g->db[i] = g->b[i] - g->db[i];
+    guide_extrapolate(m, g->a, g->da);
+    guide_extrapolate(m * d, g->b, g->db);
+    hb_accumulator_add(g->dim, sums, m, g->a, g->b);
     hb_accumulator_differ(g->dim, sums, m, g->da, g->db);
     return HB_OK;
 }

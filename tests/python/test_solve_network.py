@@ -38,6 +38,16 @@ def test_wells_against_an_independent_solver():
     assert (np.abs(s.score - truth[which, 1]) < 5 * s.score_error).all()
 
 
+def test_paths_from_the_tails_of_the_initial_density_are_counted():
+    """3 % of N(0, 1) is beyond 2.17, from where the cubic drift leads to -1.2 and 1.2 within the time."""
+    places = np.array([-1.2, 1.2])
+    truth, _ = fokker_planck_line.solve(lambda x, t: x - x ** 3, 0, 1, 1, places, cells=400)
+    s = heatball.solve("x - x^3", 1, "gaussian(mean=0, var=1)", 1, places, method="network", training=100, samples=1024, seed=1)
+    assert (np.abs(s.density - truth[:, 0]) < 3 * s.density_se).all()
+    assert (s.density_se < 0.05 * truth[:, 0]).all()
+    assert (np.abs(s.score[:, 0] - truth[:, 1]) < 3 * s.score_se[:, 0]).all()
+
+
 def test_the_same_bits_on_any_number_of_threads_and_from_any_call():
     at = np.array([[0.1, 0.2, -0.3, 0.4], [1.0, 0.0, 0.0, -1.0]])
     one, two = (heatball.solve(at=x, training=10, samples=64, threads=n, **WELLS) for n, x in ((1, at), (2, at[:1])))
