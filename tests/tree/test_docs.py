@@ -1,6 +1,6 @@
 """The documentation holds together: links, anchors, figures, commands, man pages, the index.
 
-$HEATBALL_COMMAND (by default build/heatball) is asked for its help; the two programs of the README run
+$HEATBALL_COMMAND (by default build/heatball) is asked for its help; the program of the README runs
 with the library in $HEATBALL_BUILD (by default build).
 """
 
@@ -361,16 +361,6 @@ def test_the_blocks_of_the_python_page_run_in_order(tmp_path):
     done = subprocess.run([sys.executable, "-c", prelude + text], capture_output=True, text=True, env=environment,
                           timeout=120, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
-def test_the_c_program_of_the_readme(tmp_path):
-    (tmp_path / "mean.c").write_text(program("c"))
-    subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "mean.c", f"-I{ROOT / 'include'}", f"-L{BUILD}",
-                    "-lheatball", "-lm", f"-Wl,-rpath,{BUILD}"], cwd=tmp_path, check=True)
-    done = subprocess.run([tmp_path / "a.out"], capture_output=True, text=True, timeout=60)
-    value, exact = map(float, re.fullmatch(r"(\S+) exact (\S+)\n", done.stdout).groups())
-    assert exact == pytest.approx(2.718281828459045**0.72, abs=1e-6) and abs(value - exact) < 0.05
 
 
 # ---- the tests above can fail -----------------------------------------------------------------
