@@ -85,3 +85,9 @@ def test_words_and_sentences_are_counted():
     long = " ".join(["Word"] * 40)
     found = list(count.sentences(f"# Head\n\nOne two three. {long}. `a b c` is code.\n\n| t | u |\n\n```\nnot this one\n```\n"))
     assert [len(words) for words in found] == [3, 40, 3]
+
+
+def test_pages_and_sentences_are_short():
+    """At most 2,500 words a page, 70,000 in all, 5 % of the sentences above 35 words."""
+    done = subprocess.run([sys.executable, ROOT / "tools" / "text_statistics.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
