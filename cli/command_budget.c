@@ -117,11 +117,11 @@ const hb_command hb_command_budget = {
     .text =
         "For du/dtau = Lap u - div(F u) with A = sup|F| and C = sup|div F|, prints the window [0, "
         "T0] on which the mean-value hierarchy has a unique solution, by the sharp constant "
-        "1/sqrt(pi) and by the paper's C_d. With --at it also prints the largest drift budget K = "
+        "1/sqrt(pi) and by the paper's C_d. With --tau it also prints the largest drift budget K = "
         "A + C for that time; with the three --u0 options it prints bounds of u, ln u, u ln u and "
         "the score. A bound that is not guaranteed is - in the table and null in JSON.",
     .examples = {"heatball budget --dim 2 --drift-sup 1.5 --div-sup 0.5 --u0-min 0.05 --u0-max 0.4 "
-                 "--u0-grad 0.3 --at 0.02"},
+                 "--u0-grad 0.3 --tau 0.02"},
     .options = budget_options,
     .size = sizeof(budget_values),
     .run = run_budget,

@@ -105,7 +105,7 @@ class Site:
             link = os.path.relpath("_static/results/index.html", here)
             return f'<a href="{link}{match[2].removeprefix(match[2].partition("#")[0])}">{match[1]}</a>'
         parts = CODE.split(page.read_text())
-        parts[::2] = [re.sub(r"(?<!!)\[([^\]]*)\]\(([^)\s]*results/index\.html[^)\s]*)\)", results, part) for part in parts[::2]]
+        parts[::2] = [re.sub(r"(?<!!)\[([^\]]*)\]\(([^)\s]*\.html[^)\s]*)\)", results, part) for part in parts[::2]]
         text = "".join(part if i % 2 else LINK.sub(led, part) for i, part in enumerate(parts))
         # A page that is named by its file stands under its title.
         text = re.sub(r"(?<!!)\[`?[\w./-]+\.md`?\]\(([^)#\s]+\.md)\)", r"[](\1)", text)

@@ -38,7 +38,7 @@ def test_every_page_is_in_the_site_and_none_needs_a_network(site):
         if not inside.startswith("results/"):
             assert re.sub(r"README$", "index", inside[:-3]) + ".html" in pages, inside
     for name in pages:
-        if not name.startswith("_static/"):
+        if not name.startswith(("_static/", "_downloads/")):
             text = (site / name).read_text()
             loaded = re.findall(r'<(?:script|img|iframe)\b[^>]*\bsrc="([^"]*)"', text)
             loaded += re.findall(r'<link\b[^>]*rel="(?:stylesheet|preload|icon)"[^>]*href="([^"]*)"', text)
@@ -63,7 +63,7 @@ def test_the_interfaces_are_complete(site):
     names = {e.value for e in names.elts} - {"__version__"}
     modules = {path.stem for path in (ROOT / "python/heatball").glob("*.py")}
     assert len(names) > 30
-    for name in names - modules:
+    for name in names - modules - {"cubature"}:  # the former name of ball.nodes
         assert re.search(rf"heatball\.(?:\w+\.)?{name}\b", written), name
     for header in (ROOT / "include/heatball").glob("*.h"):
         for name in re.findall(r"^HB_API [^;(]*?\b(hb_\w+)\(", header.read_text(), re.M):
