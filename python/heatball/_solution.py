@@ -223,7 +223,7 @@ class Solution(Shown):
         given = {name: value for name, value in self.config.items() if isinstance(value, np.ndarray) or name == "at"}
         write(path, "Solution", {
             "values": {name: plain(value) for name, value in state.items() if name not in arrays},
-            "config": {name: plain(value) for name, value in self.config.items() if name not in given},
+            "config": {name: None if name in given else plain(value) for name, value in self.config.items()},
             "warnings": [[list(key) if isinstance(key, tuple) else key, text] for key, text in self.warnings.items()],
         }, {**arrays, **{f"config {name}": value for name, value in given.items()}})
 
