@@ -6,7 +6,6 @@
  * n >= ENOUGH dim; with fewer rows the sum over i != j of u_i.u_j, each column over its deviation,
  * is tested by random signs. A number to reproduce: rows N(0, 1) under OU and s = -x + 0.1: the
  * mean is 0.1 of the size of the scores, 0.995. */
-#include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
 

@@ -8,7 +8,6 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
-#include "net/model_drift.h"
 #include "net/model_parts.h"
 
 #include <math.h>

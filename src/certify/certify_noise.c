@@ -12,7 +12,6 @@
 #include "certify/certify_run.h"
 #include "path/linear_path.h"
 #include "path/trajectories.h"
-#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <math.h>

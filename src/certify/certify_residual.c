@@ -13,7 +13,6 @@
  * Without a gradient the first has the rotation of S in it too. For dim 1: ghat is a sign, and all
  * holds. A number to reproduce: S = -1.05 x under F = -x has e = 0.05 at every tau (1.05^2 - 1.05 =
  * 0.05 times 1.05). */
-#include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_nodes.h"
 

@@ -17,9 +17,7 @@
 #include "base/memory.h"
 #include "file/half.h"
 #include "file/input.h"
-#include "file/writer.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

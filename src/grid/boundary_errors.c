@@ -14,7 +14,6 @@
  * once more in a wider box; the difference of the two v, times WIDER_FACTOR, is added. A number
  * to reproduce: a box that lacks 1e-4 of the start adds 3e-4 at the maximum. */
 #include "grid/boundary_errors.h"
-#include "base/context.h"
 #include "base/memory.h"
 #include "grid/grid_constants.h"
 #include "grid/tensor_scheme.h"

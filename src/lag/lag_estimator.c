@@ -14,7 +14,6 @@
 #include "lag/lag_pilot.h"
 #include "particle/particle_estimator.h"
 #include "problem/drift_facts.h"
-#include "problem/noise.h"
 #include "problem/time_cuts.h"
 #include "random/streams.h"
 

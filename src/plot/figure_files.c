@@ -7,7 +7,6 @@
  *
  * Colours are those of Okabe and Ito (2008), distinct for all common kinds of colour vision; series
  * of markers differ in shape as well. */
-#include "base/context.h"
 #include "file/writer.h"
 #include "plot/animation.h"
 

@@ -11,7 +11,6 @@
 #include "base/context.h"
 #include "base/memory.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
