@@ -255,9 +255,7 @@ static hb_status flow_keep_samples(const flow_run *r)
 {
     hb_certificate *out = r->run->out;
     const size_t size = r->m * r->run->dim;
-    void *memory;
-    HB_TRY(hb_allocate(r->run->context, 2 * size, sizeof(double), &memory));
-    out->samples = memory;
+    HB_TRY(HB_NEW(r->run->context, out->samples, 2 * size));
     out->reals = out->samples + size;
     out->n_samples = r->m;
     hb_certify_units(r->run, r->m, r->made, out->samples);

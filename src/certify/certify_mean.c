@@ -68,7 +68,6 @@ static hb_status mean_by_signs(const hb_certify_run *run, const hb_certify_rows 
                                const double *mean, double shift, double *p_value)
 {
     const size_t n = rows->n, d = run->dim;
-    void *memory;
     for (size_t j = 0; j < d; j++) {
         double variance = 0;
         for (size_t i = 0; i < n; i++)
@@ -76,8 +75,8 @@ static hb_status mean_by_signs(const hb_certify_run *run, const hb_certify_rows 
         const double deviation = sqrt(variance / (double)(n - 1));
         for (size_t i = 0; i < n && deviation > 0; i++) u[i * d + j] /= deviation;
     }
-    HB_TRY(hb_allocate(run->context, n * n, sizeof(double), &memory));
-    double *K = memory; // (n, n)
+    double *K; // (n, n)
+    HB_TRY(HB_NEW(run->context, K, n * n));
     hb_signs found = {.p_value = 1};
     hb_status status = HB_OK;
     for (size_t i = 0; i < n && status == HB_OK; i++) {
@@ -89,7 +88,7 @@ static hb_status mean_by_signs(const hb_certify_run *run, const hb_certify_rows 
                                hb_certify_stream(rows->level->index, HB_USE_MEAN_SIGNS), n, K,
                                shift, &found);
     *p_value = found.p_value;
-    hb_release(run->context, memory);
+    hb_release(run->context, K);
     return status;
 }
 

@@ -277,10 +277,9 @@ static hb_status attempt_solve(const attempt *t, hb_grid *grid, coarse_levels *a
 static hb_status attempt_run(const attempt *t, hb_grid **out)
 {
     hb_grid *grid;
-    void *memory;
     *out = NULL;
-    HB_TRY(hb_allocate(t->ask.context, 1, sizeof(coarse_levels), &memory));
-    coarse_levels *all = memset(memory, 0, sizeof *all);
+    coarse_levels *all;
+    HB_TRY(HB_NEW_CLEARED(t->ask.context, all, 1));
     hb_status status = hb_grid_create(&t->ask, &grid);
     if (status == HB_OK) {
         grid->grown = t->grown;
@@ -293,7 +292,7 @@ static hb_status attempt_run(const attempt *t, hb_grid **out)
     hb_release(t->ask.context, all->middle[0]);
     hb_release(t->ask.context, all->coarse[0]);
     hb_release(t->ask.context, all->wider[0]);
-    hb_release(t->ask.context, memory);
+    hb_release(t->ask.context, all);
     return status;
 }
 

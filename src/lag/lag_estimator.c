@@ -410,9 +410,8 @@ static hb_status lag_create(lag_estimator *p, const hb_sampling_settings *settin
 hb_status hb_lag_estimator_over(const hb_lag_task *task, const hb_lag_horizon *horizon,
                                 const hb_sampling_settings *settings, hb_estimator *out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(task->context, 1, sizeof(lag_estimator), &memory));
-    lag_estimator *p = memset(memory, 0, sizeof *p);
+    lag_estimator *p;
+    HB_TRY(HB_NEW_CLEARED(task->context, p, 1));
     p->task = *task;
     p->horizon = *horizon;
     const hb_status status = lag_create(p, settings);

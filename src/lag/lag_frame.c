@@ -184,16 +184,15 @@ static hb_status average_start(builder *b, hb_lag_frame *out)
 {
     const size_t d = b->d;
     const hb_initial_kind kind = hb_problem_initial_kind(b->problem);
-    void *memory;
     out->start[0] = NAN;
     if (!(out->lag == b->end) || !hb_initial_moves(b->problem)) return HB_OK;
     if (kind != HB_INITIAL_KIND_GAUSSIAN && kind != HB_INITIAL_KIND_MIXTURE) return HB_OK;
-    HB_TRY(hb_allocate(b->context, d + hb_initial_moved_work(b->problem), sizeof(double), &memory));
-    double *shift = memory;
+    double *shift;
+    HB_TRY(HB_NEW(b->context, shift, d + hb_initial_moved_work(b->problem)));
     for (size_t i = 0; i < d; i++) shift[i] = b->x[i] - hb_dot(d, b->Phi + i * d, out->place);
     hb_initial_moved(b->problem, b->Phi, shift, b->S, b->x, shift + d, out->start, out->start + 1);
     if (!hb_all_finite(1 + d, out->start)) out->start[0] = NAN;
-    hb_release(b->context, memory);
+    hb_release(b->context, shift);
     return HB_OK;
 }
 
@@ -408,9 +407,8 @@ hb_status hb_lag_correction(hb_context *context, const hb_problem *problem, doub
                             const hb_lag_frame *frame, double *rest)
 {
     const size_t d = frame->d;
-    void *memory;
-    HB_TRY(hb_allocate(context, TRIALS * d + d * d + 5 * d, sizeof(double), &memory));
-    double *normals = memory;
+    double *normals;
+    HB_TRY(HB_NEW(context, normals, TRIALS * d + d * d + 5 * d));
     hb_status status = hb_random_normal(context, 1, HB_STREAM_UNSEEN, 0, TRIALS * d, normals);
     memset(rest, 0, (1 + d) * sizeof *rest);
     for (size_t j = 1; j < HB_LAG_NODES && status == HB_OK; j++) {
@@ -421,6 +419,6 @@ hb_status hb_lag_correction(hb_context *context, const hb_problem *problem, doub
     for (size_t i = 0; i < d; i++) rest[1 + i] += rest[0] * fabs(frame->start[1 + i]);
     for (size_t i = 0; i <= d; i++)
         if (!isfinite(rest[i])) rest[i] = INFINITY;
-    hb_release(context, memory);
+    hb_release(context, normals);
     return status;
 }

@@ -375,10 +375,9 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
                                 const hb_sampling_settings *settings, size_t n,
                                 const double *points, hb_estimator *out)
 {
-    void *memory;
     HB_TRY(particles_check_settings(context, problem, tau, settings));
-    HB_TRY(hb_allocate(context, 1, sizeof(particles), &memory));
-    particles *p = memset(memory, 0, sizeof *p);
+    particles *p;
+    HB_TRY(HB_NEW_CLEARED(context, p, 1));
     p->task.context = context;
     const hb_status status = particles_create(context, problem, tau, settings, n, points, p);
     if (status != HB_OK) {

@@ -118,12 +118,11 @@ static hb_status leave_at(hb_context *context, const hb_transform *transform, do
                           size_t first, hb_solution *out)
 {
     const size_t d = (size_t)out->dim, n = out->n;
-    void *memory;
-    HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
-    const double *volume = memory; // (n)
-    hb_status status = hb_transform_volume(context, transform, t, n, y, memory);
+    double *volume; // (n)
+    HB_TRY(HB_NEW(context, volume, n));
+    hb_status status = hb_transform_volume(context, transform, t, n, y, volume);
     for (size_t i = 0; i < n && status == HB_OK; i++) carry_density(out, first + i, volume[i]);
-    hb_release(context, memory);
+    hb_release(context, volume);
     if (status == HB_OK)
         status = hb_transform_score(context, transform, t, n, points,
                                     out->columns[HB_COLUMN_SCORE] + first * d,
