@@ -1,7 +1,6 @@
 /* studies/study_tools.h: what all studies share: failing with a sentence, directories, JSON files,
  * figures, and the claims that the page of hb_reproduce shows. */
-#ifndef HB_STUDIES_STUDY_TOOLS_H
-#define HB_STUDIES_STUDY_TOOLS_H
+#pragma once
 
 #include "study.h"
 
@@ -164,5 +163,3 @@ typedef struct hb_points {
 void hb_points_add(hb_points *p, double x, double y, double low, double high);
 /* A bar of a standard error on a logarithmic axis; NaN: none. */
 void hb_points_add_error(hb_points *p, double x, double y, double se);
-
-#endif

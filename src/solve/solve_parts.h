@@ -1,6 +1,5 @@
 /* solve/solve_parts.h: what the files of solve share beside the table of methods (method.h). */
-#ifndef HB_SOLVE_SOLVE_PARTS_H
-#define HB_SOLVE_SOLVE_PARTS_H
+#pragma once
 
 #include "solve/method.h"
 
@@ -51,5 +50,3 @@ hb_status hb_solve_plan_check(hb_context *context, const hb_solve_plan *plan, in
 hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const double *points);
 /* The name of one bit of hb_solve_setting, as the command and Python have it. */
 const char *hb_solve_setting_name(unsigned setting);
-
-#endif
