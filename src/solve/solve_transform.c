@@ -8,6 +8,7 @@
 #include "solve/solve_transform.h"
 #include "base/context.h"
 #include "problem/transform/transform.h"
+#include "solve/solve_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -207,20 +208,14 @@ hb_status hb_solve_plan_transform(hb_context *context, const hb_problem *problem
 
 /* ---- the grid elsewhere ---- */
 
-static int is_inside(const hb_grid_info *info, const double *y)
-{
-    for (int a = 0; a < info->dim; a++)
-        if (!(y[a] >= info->low[a] && y[a] <= info->high[a])) return 0;
-    return 1;
-}
-
 /* One point in y; beyond the box ln u goes on from the wall, and nothing is claimed. */
 static hb_status evaluate_point(hb_context *context, const hb_grid *grid, double tau,
                                 const double *y, double *v, double *v_se, double *s, double *s_se)
 {
     hb_grid_info info;
     HB_TRY(hb_grid_info_get(grid, sizeof info, &info));
-    if (is_inside(&info, y)) return hb_grid_evaluate(context, grid, 1, y, tau, v, v_se, s, s_se);
+    if (hb_solve_is_inside(&info, y))
+        return hb_grid_evaluate(context, grid, 1, y, tau, v, v_se, s, s_se);
     hb_field field;
     hb_grid_field(grid, &field);
     field.evaluate(field.user, 1, y, &tau, v, s);

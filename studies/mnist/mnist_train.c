@@ -123,7 +123,6 @@ hb_status hb_mnist_prepare_model(hb_mnist *m)
 
 static hb_status judge_method(hb_mnist *m, const hb_model *model, double *value)
 {
-    void *memory;
     const size_t n = m->size.compare_images;
     hb_generate_settings settings;
     hb_generate_settings_default(sizeof settings, &settings);
@@ -131,13 +130,13 @@ static hb_status judge_method(hb_mnist *m, const hb_model *model, double *value)
     settings.n_steps = m->size.compare_steps;
     settings.denoise = HB_DENOISE_MEAN;
     settings.seed = m->size.seed;
-    HB_TRY(hb_study_allocate(m->context, n * (PIXELS + 1), sizeof(double), &memory));
-    double *x = memory;
+    double *x;
+    HB_TRY(HB_STUDY_NEW(m->context, x, n * (PIXELS + 1)));
     int *labels = (int *)(x + n * PIXELS);
     hb_status status = hb_mnist_generate(m, model, &settings, 0, n, x, labels);
     if (status == HB_OK) status = hb_mnist_judge(m, n, x, labels, value);
     if (status == HB_OK) status = hb_mnist_judge_loss(m, model, value);
-    free(memory);
+    free(x);
     return status;
 }
 
