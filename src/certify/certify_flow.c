@@ -187,9 +187,8 @@ static hb_status flow_write_samples(const flow_run *r)
                 mmd, upper);
     hb_line_say(
         line->bad,
-        "%zu samples have another distribution than the rows: mmd %.3g, below %.3g in 95 %% "
-        "of equal "
-        "distributions",
+        "%zu samples have another distribution than the rows: mmd %.3g, below %.3g in 95 %% of "
+        "equal distributions",
         r->m, mmd, upper);
     return HB_OK;
 }

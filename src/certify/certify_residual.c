@@ -118,8 +118,7 @@ static void residual_write_size(const residual_run *r, double size)
                 100 * sqrt(1.65 * fmax(error, 0)));
     hb_line_say(
         line->bad,
-        "the two sides of the heat-ball identity differ by %.3g %% (root mean square), most "
-        "%s",
+        "the two sides of the heat-ball identity differ by %.3g %% (root mean square), most %s",
         100 * value, where);
 }
 

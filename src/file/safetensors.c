@@ -515,9 +515,8 @@ hb_status hb_safetensors_copy(hb_context *context, const hb_safetensors *file, c
         const double value = dtype == HB_DTYPE_F64 ? ((const double *)values)[i]
                                                    : (double)((const float *)values)[i];
         HB_CHECK(context, isfinite(value), HB_ERROR_FORMAT,
-                 "%s: value %llu of %s is %g; the file is "
-                 "damaged",
-                 file->path, (unsigned long long)i + 1, name, value);
+                 "%s: value %llu of %s is %g; the file is damaged", file->path,
+                 (unsigned long long)i + 1, name, value);
     }
     return HB_OK;
 }

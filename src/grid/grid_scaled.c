@@ -224,8 +224,7 @@ static hb_status scaled_request(const hb_grid_scaling *z, const hb_grid_request 
     out->at = NULL;
     HB_CHECK(r->context, !kept || given->keep_from > z->tau_start, HB_ERROR_ARGUMENT,
              "keep_from is tau = %g; an initial condition that is a point has no density at tau = "
-             "0, so it must "
-             "be above %.3g",
+             "0, so it must be above %.3g",
              given->keep_from, z->tau_start);
     if (kept) out->settings.keep_from = hb_scaling_sigma(z, given->keep_from);
     for (size_t a = 0; a < d; a++) {

@@ -75,8 +75,7 @@ static void lag_destroy(void *self)
     hb_release(p->task.context, p);
 }
 
-/* ---- rounds
- * -------------------------------------------------------------------------------------- */
+/* ---- rounds ---- */
 
 /* Batches of one task. */
 static size_t lag_group_of(const lag_estimator *p)
@@ -180,8 +179,7 @@ static hb_status lag_diagnostic_round(void *self, uint64_t k, const unsigned cha
     return status;
 }
 
-/* ---- creation
- * ------------------------------------------------------------------------------------ */
+/* ---- creation ---- */
 
 /* The weak error of Heun's step, halved, falls by gain + 1; frozen: for drifts that are not
  * smooth. */

@@ -68,8 +68,7 @@ typedef struct builder {
     hb_workspace work;
 } builder;
 
-/* ---- between two lags
- * ---------------------------------------------------------------------------- */
+/* ---- between two lags ---- */
 
 /* The linear model at n places: f, and A, at the times t. */
 static hb_status lag_frame_model(builder *b, size_t n, const double *phi, double *f, double *A)
@@ -173,8 +172,7 @@ static hb_status lag_frame_cross(builder *b, double r, double h, int *fits)
     return HB_OK;
 }
 
-/* ---- the start
- * ------------------------------------------------------------------------------------ */
+/* ---- the start ---- */
 
 /* Where the lag goes back to the start, and trajectories start from a sum of Gaussians: the mean of
  * h over it,
@@ -201,8 +199,7 @@ int hb_lag_knows_start(const hb_lag_frame *frame)
     return isfinite(frame->start[0]);
 }
 
-/* ---- a frame
- * ------------------------------------------------------------------------------------- */
+/* ---- a frame ---- */
 
 /* The root of S, W and the top of the kernel at one of the lags; 0 where S has none. */
 static int lag_frame_whiten(const builder *b, hb_lag_frame *out, size_t j)
@@ -294,8 +291,7 @@ void hb_lag_frame_destroy(hb_lag_frame *frame)
     *frame = (hb_lag_frame){0};
 }
 
-/* ---- values
- * -------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 size_t hb_lag_work(size_t d)
 {
@@ -367,8 +363,7 @@ void hb_lag_value_of(const hb_lag_frame *f, const double *const *y, const double
     }
 }
 
-/* ---- a correction that is not seen
- * --------------------------------------------------------------- */
+/* ---- a correction that is not seen ---- */
 
 /* Over lags that are so short that no path comes near, u hardly changes within the kernel, and
  *     int u R dy = u |det Phi|^-1 E[q.w],    y = phi - W^-1 w,   w ~ N(0, 1):

@@ -77,8 +77,7 @@ hb_status hb_particle_ensemble_create(hb_context *context, const hb_path_plan *p
     return status;
 }
 
-/* ---- filling
- * ------------------------------------------------------------------------------------- */
+/* ---- filling ---- */
 
 static void copy_given(const hb_particle_ensemble *ensemble, size_t first, size_t n, size_t stride,
                        double *x)

@@ -66,8 +66,7 @@ static void particles_destroy(void *self)
     hb_release(context, p);
 }
 
-/* ---- rounds
- * -------------------------------------------------------------------------------------- */
+/* ---- rounds ---- */
 
 static hb_status particles_add_point(void *user, size_t i, int thread)
 {
@@ -147,8 +146,7 @@ static hb_status particles_diagnostic_round(void *self, uint64_t k, const unsign
     return status;
 }
 
-/* ---- what is refused
- * ----------------------------------------------------------------------------- */
+/* ---- what is refused ---- */
 
 static hb_status particles_check_settings(hb_context *context, const hb_problem *problem,
                                           double tau, const hb_sampling_settings *s)
@@ -178,8 +176,7 @@ static hb_status convert_times(hb_context *context, const hb_problem *problem, d
     return HB_OK;
 }
 
-/* ---- creation
- * ------------------------------------------------------------------------------------ */
+/* ---- creation ---- */
 
 double hb_nominal_samples(uint64_t samples)
 {

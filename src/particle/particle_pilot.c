@@ -63,8 +63,7 @@ hb_status hb_pilot_start(const hb_particle_task *task, hb_context *alone, size_t
                            units, START_DRAWS, out, work);
 }
 
-/* ---- the competition
- * ----------------------------------------------------------------------------- */
+/* ---- the competition ---- */
 
 typedef struct contest {
     const hb_particle_task *task;
@@ -368,8 +367,7 @@ hb_status hb_pilot_compete(const hb_particle_task *task, hb_particle_rules *rule
     return hb_pilot_times(task, used, rules);
 }
 
-/* ---- the step
- * ------------------------------------------------------------------------------------ */
+/* ---- the step ---- */
 
 typedef struct step_check {
     const hb_particle_task *task;

@@ -31,8 +31,7 @@ struct hb_stationary {
     int flagged;
 };
 
-/* ---- lines
- * ------------------------------------------------------------------------------------ */
+/* ---- lines ---- */
 
 static hb_status drift_on_line(void *user, size_t n, const double *s, double *F)
 {
@@ -126,8 +125,7 @@ static hb_status product_at(hb_context *context, const hb_stationary *s, const d
     return HB_OK;
 }
 
-/* ---- both
- * ------------------------------------------------------------------------------------- */
+/* ---- both ---- */
 
 int hb_stationary_is_known(const hb_problem *problem)
 {
@@ -192,8 +190,7 @@ hb_status hb_stationary_evaluate(hb_context *context, const hb_stationary *s, si
     return HB_OK;
 }
 
-/* ---- a problem with another start
- * ------------------------------------------------------------- */
+/* ---- a problem with another start ---- */
 
 hb_status hb_problem_borrow(hb_context *context, const hb_problem *problem, const char *initial,
                             hb_problem **out)

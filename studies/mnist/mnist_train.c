@@ -20,9 +20,8 @@ static void print_settings(const hb_mnist *m, const hb_train_settings *s, size_t
              "mnist-2 %s %s model data=%s rows=%zu loss=%d head=%d process=%d width=%d depth=%d "
              "residual=%d time_features=%d epochs=%d steps=%llu batch=%d rate=%.17g ema=%.17g "
              "clip=%.17g tau_min=%.17g tau_max=%.17g focus=%.17g half=%d weight=%.17g "
-             "ball_share=%.17g anchors=%d "
-             "spread=%.17g nodes=%d "
-             "target_rows=%d label_dropout=%.17g seed=%llu",
+             "ball_share=%.17g anchors=%d spread=%.17g nodes=%d target_rows=%d label_dropout=%.17g "
+             "seed=%llu",
              hb_version(), hb_context_isa(m->context), m->data_mark, rows, s->loss, s->head,
              s->process, s->width, s->depth, s->residual, s->time_features, s->epochs,
              (unsigned long long)s->steps, s->batch, s->rate, s->ema, s->clip, s->tau_min,
