@@ -3,7 +3,6 @@
 #include "certify/certificate_files.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char STYLE[] =
     ":root{color-scheme:light dark;--ink:#1b1c1f;--soft:#585a64;--paper:#fff;--line:#d8d9e0;"

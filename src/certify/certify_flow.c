@@ -20,7 +20,6 @@
 #include "certify/certify_run.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { WIDTHS = 5, LEAST = 50 };

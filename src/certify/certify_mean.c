@@ -10,7 +10,6 @@
 #include "certify/certify_run.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { ENOUGH = 50 };

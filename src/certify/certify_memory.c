@@ -20,7 +20,6 @@
 #include "certify/certify_run.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum { NOISES = 2 };
 static const double SAME = 1e-6; /* of |s_T - s| to |s_T| */

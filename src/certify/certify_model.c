@@ -11,7 +11,6 @@
 #include "net/model_parts.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST_EXACT = 64 };
 

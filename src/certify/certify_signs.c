@@ -22,7 +22,6 @@
 
 #include <heatball/random.h>
 #include <math.h>
-#include <stdlib.h>
 
 enum { LANES = 8, BLOCKS = 125, FLIPS = LANES * BLOCKS, FEW = 10 };
 

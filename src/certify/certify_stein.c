@@ -20,7 +20,6 @@
 #include "certify/certify_run.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 typedef struct stein_run {

@@ -13,8 +13,6 @@
 
 #include <heatball/solve.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* ---- closed forms ---- */
 

@@ -15,7 +15,6 @@
 #include "chain/stationary.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { ROUNDS = 5 };
 static const int CELLS[] = {0, 64, 16};   /* by dimension */

@@ -11,8 +11,6 @@
 #include "formula/log_form.h"
 #include "base/memory.h"
 
-#include <string.h>
-
 enum { MAX_FACTORS = 256 };
 
 typedef struct power {

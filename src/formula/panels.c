@@ -18,7 +18,6 @@
 #include "formula/features.h"
 
 #include <float.h>
-#include <string.h>
 
 enum {
     NODES = HB_PANEL_NODES,

@@ -16,7 +16,6 @@
 #include "problem/time_cuts.h"
 
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {

@@ -19,7 +19,6 @@
 
 #include <cvode/cvode.h>
 #include <math.h>
-#include <string.h>
 
 enum { MOST = HB_KRYLOV_MOST };
 

@@ -13,7 +13,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 typedef struct guided {
     hb_guide guide;

@@ -12,7 +12,6 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 
-#include <math.h>
 #include <string.h>
 
 static const double SAME = 1e-12; /* times that differ by so little are one */

@@ -12,7 +12,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <string.h>
 
 static const double LINE_ERROR = 1e-12; /* of ln u, per unit of its size; panels have 1e-13 */
 

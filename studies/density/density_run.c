@@ -18,7 +18,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define TOLERANCE 1e-3 /* of the ODE */
 

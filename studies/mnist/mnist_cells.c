@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { PIXELS = MNIST_SIDE * MNIST_SIDE };
 /* Of the corrector; the paper gives none. The usual 0.16 lets hundreds of Langevin steps bring the

@@ -7,7 +7,6 @@
  * behind them are judged as if they had been generated, which says what every measure can reach. */
 #include "mnist.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

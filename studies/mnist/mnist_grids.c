@@ -7,7 +7,6 @@
 #include "mnist.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PIXELS = MNIST_SIDE * MNIST_SIDE, PANELS = 4 };

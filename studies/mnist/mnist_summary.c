@@ -3,8 +3,6 @@
 #include "mnist.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- mnist.csv ---- */
 

@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { NODES = 81, DOTS = 1000, SHOWN = 500 }; /* samples, and dots that are drawn */
 #define FIELD_BOX 3.0
