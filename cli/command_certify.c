@@ -15,7 +15,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const double HELD_OUT = 0.1;

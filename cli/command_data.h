@@ -1,7 +1,6 @@
 /* cli/command_data.h: the options of `heatball data`, and what it does with planar sets and with
  * images. */
-#ifndef HB_CLI_COMMAND_DATA_H
-#define HB_CLI_COMMAND_DATA_H
+#pragma once
 
 #include "session.h"
 
@@ -57,5 +56,3 @@ enum { HB_FETCH_PATH = 4096 };
  * a crash between renames, not at all. */
 hb_status hb_fetch_images(hb_session *session, const char *name, char directory[HB_FETCH_PATH],
                           int *fetched);
-
-#endif

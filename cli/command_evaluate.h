@@ -1,7 +1,6 @@
 /* cli/command_evaluate.h: what `heatball evaluate` measures of a model, and what it prints of
  * it. */
-#ifndef HB_CLI_COMMAND_EVALUATE_H
-#define HB_CLI_COMMAND_EVALUATE_H
+#pragma once
 
 #include "command_train.h"
 #include "session.h"
@@ -94,5 +93,3 @@ hb_status hb_evaluate_image_set(hb_session *session, const char *path, const hb_
 /* model, plot: names of files; plot may be NULL. */
 hb_status hb_evaluate_print(hb_session *session, const char *model, const char *plot,
                             const hb_evaluate_plan *plan, const hb_evaluation *e, int json);
-
-#endif

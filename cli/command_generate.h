@@ -1,6 +1,5 @@
 /* cli/command_generate.h: the pictures of `heatball generate`. */
-#ifndef HB_CLI_COMMAND_GENERATE_H
-#define HB_CLI_COMMAND_GENERATE_H
+#pragma once
 
 #include "session.h"
 
@@ -34,5 +33,3 @@ hb_status hb_generate_images_write(hb_session *session, const hb_generate_pictur
 /* Dim 2: a scatter of the samples, over contours of the model's density when it has one. */
 hb_status hb_generate_scatter_write(hb_session *session, const hb_generate_picture *picture,
                                     const char *path);
-
-#endif

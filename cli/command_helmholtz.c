@@ -6,7 +6,6 @@
  * square has the rotation mass 0.843465, because no gradient can flow round a corner. */
 #include "command_helmholtz.h"
 #include "commands.h"
-#include "points.h"
 #include "report.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* cli/command_helmholtz.h: a planar field on a lattice, of a model's score or of a file, and its
  * split. */
-#ifndef HB_CLI_COMMAND_HELMHOLTZ_H
-#define HB_CLI_COMMAND_HELMHOLTZ_H
+#pragma once
 
 #include "session.h"
 
@@ -35,5 +34,3 @@ void hb_helmholtz_field_destroy(hb_helmholtz_field *field);
 /* Writes stem.svg and stem.png with the .csv and .gp behind them. */
 hb_status hb_helmholtz_figure_write(hb_session *session, const hb_helmholtz_field *field,
                                     double tau, const char *stem);
-
-#endif

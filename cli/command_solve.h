@@ -1,6 +1,5 @@
 /* cli/command_solve.h: what `heatball solve` reads, prints, writes and draws. */
-#ifndef HB_CLI_COMMAND_SOLVE_H
-#define HB_CLI_COMMAND_SOLVE_H
+#pragma once
 
 #include "points.h"
 #include "session.h"
@@ -130,5 +129,3 @@ typedef struct hb_scene_frames {
     void *user;
 } hb_scene_frames;
 hb_status hb_scene_animate(const hb_scene *scene, const hb_scene_frames *frames, const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* cli/command_train.h: the data of a training, the options of `heatball train`, and its figure. */
-#ifndef HB_CLI_COMMAND_TRAIN_H
-#define HB_CLI_COMMAND_TRAIN_H
+#pragma once
 
 #include "command_data.h"
 #include "session.h"
@@ -93,5 +92,3 @@ enum {
 /* title: what was trained, by which method; log (n, HB_LOG_WIDTH), n >= 1. */
 hb_status hb_train_figure_write(hb_session *session, const char *title, size_t n, const double *log,
                                 const char *path);
-
-#endif

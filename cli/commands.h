@@ -1,8 +1,7 @@
 /* cli/commands.h: the commands, each in its file command_NAME.c. To add one: write that file, name
  * it here and in the table of main.c, and add docs/reference/commands/NAME.md, docs/man/heatball-NAME.1 and
  * its options in completions/heatball.bash (tests/cli/test_cli.py compares them with --help). */
-#ifndef HB_CLI_COMMANDS_H
-#define HB_CLI_COMMANDS_H
+#pragma once
 
 #include "session.h"
 
@@ -19,5 +18,3 @@ extern const hb_command hb_command_generate;
 extern const hb_command hb_command_helmholtz;
 extern const hb_command hb_command_study;
 extern const hb_command hb_command_reproduce;
-
-#endif

@@ -1,6 +1,5 @@
 /* cli/density_line.h: the check of a model's density (heatball/generate.h) as text and as JSON. */
-#ifndef HB_CLI_DENSITY_LINE_H
-#define HB_CLI_DENSITY_LINE_H
+#pragma once
 
 #include <heatball/generate.h>
 
@@ -9,5 +8,3 @@ void hb_density_line_print(const hb_density_check *check);
 
 /* Key i of the check in JSON and its value, NaN where it has no rows; NULL behind the last. */
 const char *hb_density_line_key(const hb_density_check *check, int i, double *value);
-
-#endif

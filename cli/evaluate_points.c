@@ -13,7 +13,6 @@
 #include <heatball/random.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Far from the rows 0 .. n-1 that a training with the same seed has drawn. */
 static const uint64_t FRESH = UINT64_C(1) << 40, PART = UINT64_C(1) << 32;

@@ -14,8 +14,7 @@
  *
  * Accepted: --dim 3, --dim=3, -n 5, -n5. A value may begin with '-'. Integers must be integral to
  * the last digit (1e6 is), reals finite unless the table says otherwise. */
-#ifndef HB_CLI_OPTIONS_H
-#define HB_CLI_OPTIONS_H
+#pragma once
 
 #include <heatball/settings.h>
 #include <jansson.h>
@@ -163,5 +162,3 @@ typedef struct hb_help {
     const char *const *examples; /* lines; the last one is NULL */
 } hb_help;
 void hb_options_help(FILE *out, const hb_help *help, const hb_option_section *sections);
-
-#endif

@@ -1,6 +1,5 @@
 /* cli/outputs.h: the files that a run will write, so that none of them is one that it reads. */
-#ifndef HB_CLI_OUTPUTS_H
-#define HB_CLI_OUTPUTS_H
+#pragma once
 
 #include "options.h"
 
@@ -23,5 +22,3 @@ hb_status hb_outputs_declare(hb_outputs *outputs, const hb_option_section *secti
  * path, or by device and inode, so that links and other spellings are seen. */
 hb_status hb_outputs_check_input(const hb_outputs *outputs, const char *path,
                                  char message[HB_OPTIONS_MESSAGE]);
-
-#endif

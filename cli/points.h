@@ -4,8 +4,7 @@
  *     --at "-3:3:101, 0.5"   a mesh: each axis first:last:count or a number, the last fastest
  *     --at points.npy        an array [n][dim], or [n] for dim = 1; .csv likewise
  *     --box "-4 4, -2 2"     low and high by a blank, axes by commas; one pair for all */
-#ifndef HB_CLI_POINTS_H
-#define HB_CLI_POINTS_H
+#pragma once
 
 #include "session.h"
 
@@ -30,5 +29,3 @@ hb_status hb_points_box(hb_session *session, const char *text, int dim, double *
 /* Whether path ends in extension (".npy") and is more than that. */
 int hb_points_has_extension(const char *path, const char *extension);
 int hb_points_is_table(const char *path); /* .npy or .csv */
-
-#endif

@@ -1,7 +1,6 @@
 /* cli/problem_options.h: the options that name a problem, a time and points, shared by the
  * commands that solve one, so that they read the same everywhere. */
-#ifndef HB_CLI_PROBLEM_OPTIONS_H
-#define HB_CLI_PROBLEM_OPTIONS_H
+#pragma once
 
 #include "points.h"
 
@@ -108,5 +107,3 @@ const hb_solve_settings *hb_solve_parts_link(hb_solve_parts *parts);
 /* time, mean and sampling (without radius) and grid of the settings. */
 hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values *v,
                                    const hb_problem *problem, hb_solve_parts *settings);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * JSON has the keys in this order, reals with 17 significant digits, null for NaN and infinity, and
  * an unsigned number above 2^63-1 as a string of its digits, because JSON readers differ there. */
-#ifndef HB_CLI_REPORT_H
-#define HB_CLI_REPORT_H
+#pragma once
 
 #include <heatball/base.h>
 #include <stdio.h>
@@ -31,5 +30,3 @@ typedef struct hb_short_number {
     char text[32];
 } hb_short_number;
 hb_short_number hb_report_quantity(double value); /* 12345678 as "12.3 M" */
-
-#endif

@@ -1,6 +1,5 @@
 /* cli/row_stream.h: rows that are made in pieces by several threads and written in their order. */
-#ifndef HB_CLI_ROW_STREAM_H
-#define HB_CLI_ROW_STREAM_H
+#pragma once
 
 #include "session.h"
 
@@ -18,5 +17,3 @@ typedef struct hb_row_stream {
 /* Draws and writes all rows, shows progress; *done counts the rows that are written. At most as
  * many threads draw as the session has. */
 hb_status hb_row_stream_run(hb_session *session, const hb_row_stream *stream, uint64_t *done);
-
-#endif

@@ -3,8 +3,7 @@
  * A column is one number, or `width` numbers per row: in a table and a .csv file these are
  * score_1, score_2, .., with a suffix score_1_error, ..; in JSON one list under the key "score" or
  * "score_error". */
-#ifndef HB_CLI_ROWS_H
-#define HB_CLI_ROWS_H
+#pragma once
 
 #include "session.h"
 
@@ -56,5 +55,3 @@ const char *hb_rows_x(const void *user, int i, char text[HB_ROWS_NAME]);
 
 /* Prints the object and releases it; NULL: HB_ERROR_MEMORY. */
 hb_status hb_rows_print_json(json_t *object, FILE *out);
-
-#endif

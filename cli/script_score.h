@@ -1,6 +1,5 @@
 /* cli/script_score.h: a score that a Python script computes, in a process of its own. */
-#ifndef HB_CLI_SCRIPT_SCORE_H
-#define HB_CLI_SCRIPT_SCORE_H
+#pragma once
 
 #include "session.h"
 
@@ -18,5 +17,3 @@ void hb_script_close(hb_script *script);
 int hb_script_ask(void *script, size_t n, const double *x, const double *tau, double *out);
 /* What went wrong in the last call, "" if nothing did. */
 const char *hb_script_message(const hb_script *script);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A command is an entry of the table in main.c. It gets its parsed values and returns a status; a
  * message of its own goes through hb_session_fail, otherwise the context's message is printed. */
-#ifndef HB_CLI_SESSION_H
-#define HB_CLI_SESSION_H
+#pragma once
 
 #include "options.h"
 #include "outputs.h"
@@ -108,5 +107,3 @@ void hb_session_note(hb_session *session, const char *message);
 /* Prints "heatball COMMAND: message" on stderr; control characters become '?', but a line break of
  * the library stays: below a wrong expression stand its text and a caret. */
 void hb_session_complain(const char *command, const char *message);
-
-#endif

@@ -1,6 +1,5 @@
 /* cli/session_team.h: the command as one of several processes that mpirun or srun has started. */
-#ifndef HB_CLI_SESSION_TEAM_H
-#define HB_CLI_SESSION_TEAM_H
+#pragma once
 
 #include <heatball/team.h>
 
@@ -19,5 +18,3 @@ int hb_command_team_keeps(const char *line);
 /* Leaves the team with this exit code. Where ranks failed one by one the first to notice ends
  * all others, and says what happened. */
 void hb_command_team_leave(int code);
-
-#endif

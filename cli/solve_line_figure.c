@@ -11,7 +11,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { N_LINE = 201, PANELS = 3, FEW = 25, FRAME_WIDTH = 680, FRAME_HEIGHT = 300 };
 

@@ -9,7 +9,6 @@
 #include "rows.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

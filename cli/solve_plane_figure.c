@@ -11,7 +11,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { N_PLANE = 161, N_FRAME = 101, N_LEVELS = 11, HEIGHT = 620, WIDTH = 760 };
 static const double MOST_ERROR = 0.2;

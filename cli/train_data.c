@@ -8,7 +8,6 @@
 #include "points.h"
 
 #include <heatball/file.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,6 @@
 #include "page_formula.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *data_string(const json_t *entry, const char *key)

@@ -401,9 +401,7 @@ static hb_value formula_read(hb_formula *f, int level)
 
 hb_status hb_formula_open(const hb_numbers *numbers, hb_formula **out)
 {
-    void *memory;
-    HB_TRY(hb_study_allocate(numbers->context, 1, sizeof **out, &memory));
-    *out = memory;
+    HB_TRY(HB_STUDY_NEW(numbers->context, *out, 1));
     (*out)->numbers = numbers;
     (*out)->texts = json_array();
     return HB_OK;

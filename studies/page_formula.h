@@ -11,8 +11,7 @@
  * A name is looked up in loops and "let", then in the "functions" of the study in page_texts.json,
  * {NAME: [ARGUMENTS, FORMULA]}, then the study is asked. "TEXT @ VALUE, VALUE, .." is a text whose
  * places (study_tools.h) have these values. */
-#ifndef HB_STUDIES_PAGE_FORMULA_H
-#define HB_STUDIES_PAGE_FORMULA_H
+#pragma once
 
 #include "study_tools.h"
 
@@ -44,5 +43,3 @@ const char *hb_formula_text(hb_formula *f, const char *text);
 /* Calls do_it for all items of the loops "LOOP, LOOP, ..", the last one fastest; NULL: once. */
 typedef hb_status hb_formula_step(hb_formula *f, void *user);
 hb_status hb_formula_each(hb_formula *f, const char *loops, hb_formula_step *do_it, void *user);
-
-#endif

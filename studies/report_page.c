@@ -7,8 +7,6 @@
  * figures are inside, there is no script, and links to files are relative. */
 #include "report_page.h"
 
-#include <heatball/file.h>
-
 #include <stdlib.h>
 #include <string.h>
 

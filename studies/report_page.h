@@ -1,8 +1,7 @@
 /* studies/report_page.h: the page of hb_reproduce: what it shows and in which order
  * (report_plan.c), text (report_html.c), parts (report_parts.c, report_figure.c), results that may
  * come from elsewhere (report_check.c), and the page itself (report_page.c). */
-#ifndef HB_STUDIES_REPORT_PAGE_H
-#define HB_STUDIES_REPORT_PAGE_H
+#pragma once
 
 #include "study_tools.h"
 
@@ -107,5 +106,3 @@ typedef struct hb_page_entry {
  * hb_reproduce. */
 hb_status hb_page_write(hb_context *context, const hb_study_settings *settings, const char *only,
                         size_t n, const hb_page_entry *entries, FILE *table);
-
-#endif

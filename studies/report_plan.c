@@ -152,12 +152,9 @@ static void place_section(hb_page *report, int section, size_t *n)
 hb_status hb_page_plan(hb_context *context, hb_page *report)
 {
     load_sections();
-    void *items, *order;
     const size_t most = count_items(report->results);
-    HB_TRY(hb_study_allocate(context, most, sizeof *report->items, &items));
-    report->items = items;
-    HB_TRY(hb_study_allocate(context, most, sizeof *report->order, &order));
-    report->order = order;
+    HB_TRY(HB_STUDY_NEW(context, report->items, most));
+    HB_TRY(HB_STUDY_NEW(context, report->order, most));
     list_items(report);
     size_t n = 0;
     for (int section = 0; hb_page_sections[section].number; section++)

@@ -4,8 +4,7 @@
  * settings, seed, version, and its claims) and its figures. hb_reproduce runs the studies into
  * DIR/NAME/ and makes one page, DIR/index.html, from their NAME.json. Files hold no times: the same
  * settings give the same bytes, for every number of threads. */
-#ifndef HB_STUDIES_STUDY_H
-#define HB_STUDIES_STUDY_H
+#pragma once
 
 #include <heatball/plot.h>
 #include <stdio.h>
@@ -43,5 +42,3 @@ int hb_study_by_value(const void *a, const void *b);
 hb_panel_settings hb_study_panel(const char *title, const char *x_label, const char *y_label);
 void hb_study_panel_range(hb_panel_settings *panel, double x_min, double x_max, double y_min,
                           double y_max);
-
-#endif

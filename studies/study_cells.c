@@ -11,7 +11,6 @@
 
 #include <heatball/team.h>
 
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>

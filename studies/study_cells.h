@@ -10,8 +10,7 @@
  *     if (settings->resume) HB_TRY(hb_cells_read(context, &cells));
  *     HB_TRY(hb_cells_do(context, &cells));
  * / */
-#ifndef HB_STUDIES_STUDY_CELLS_H
-#define HB_STUDIES_STUDY_CELLS_H
+#pragma once
 
 #include "study_tools.h"
 
@@ -56,5 +55,3 @@ double hb_cells_number(const json_t *value); /* NaN for null or none */
 
 /* Processor time of the calling thread in seconds: printed by studies, in no file. */
 double hb_cells_seconds(void);
-
-#endif

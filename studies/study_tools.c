@@ -34,12 +34,20 @@ void hb_study_print(FILE *table, const char *format, ...)
     va_end(arguments);
 }
 
-hb_status hb_study_allocate(hb_context *context, size_t count, size_t size, void **out)
+hb_status hb_study_allocate(hb_context *context, size_t count, size_t size, void *pointer)
 {
-    *out = calloc(count ? count : 1, size);
-    if (*out) return HB_OK;
+    void *memory = calloc(count ? count : 1, size);
+    memcpy(pointer, &memory, sizeof memory); // a pointer to any type of item
+    if (memory) return HB_OK;
     return hb_study_fail(context, HB_ERROR_MEMORY, "no memory for %zu items of %zu bytes", count,
                          size);
+}
+
+double hb_study_mean(size_t n, const double *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i];
+    return sum / (double)n;
 }
 
 hb_status hb_study_path(hb_context *context, const char *directory, const char *name, char **out)

@@ -1,7 +1,6 @@
 /* studies/study_tools.h: what all studies share: failing with a sentence, directories, JSON files,
  * figures, and the claims that the page of hb_reproduce shows. */
-#ifndef HB_STUDIES_STUDY_TOOLS_H
-#define HB_STUDIES_STUDY_TOOLS_H
+#pragma once
 
 #include "study.h"
 
@@ -13,8 +12,10 @@ hb_status hb_study_fail(hb_context *context, hb_status status, const char *forma
     HB_PRINTF(3, 4);
 void hb_study_print(FILE *table, const char *format, ...) HB_PRINTF(2, 3); /* NULL: nothing */
 
-/* count * size bytes, cleared; to be given to free(). */
-hb_status hb_study_allocate(hb_context *context, size_t count, size_t size, void **out);
+/* Points `pointer` to an array of count items of its type, cleared; to be given to free(). */
+#define HB_STUDY_NEW(context, pointer, count)                                                      \
+    hb_study_allocate((context), (count), sizeof *(pointer), &(pointer))
+hb_status hb_study_allocate(hb_context *context, size_t count, size_t size, void *pointer);
 
 /* DIRECTORY/NAME, to be given to free(). */
 hb_status hb_study_path(hb_context *context, const char *directory, const char *name, char **out);
@@ -99,6 +100,14 @@ typedef struct hb_value {
     const char *text;
 } hb_value;
 
+static inline int hb_value_set(hb_value *out, double number)
+{
+    out->number = number;
+    return 1;
+}
+
+double hb_study_mean(size_t n, const double *x);
+
 /* The numbers of a study, for formulas of page_texts.json (page_formula.h). */
 typedef struct hb_numbers {
     hb_context *context;
@@ -164,5 +173,3 @@ typedef struct hb_points {
 void hb_points_add(hb_points *p, double x, double y, double low, double high);
 /* A bar of a standard error on a logarithmic axis; NaN: none. */
 void hb_points_add_error(hb_points *p, double x, double y, double se);
-
-#endif

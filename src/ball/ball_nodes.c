@@ -26,7 +26,6 @@
 
 #include <heatball/random.h>
 #include <math.h>
-#include <string.h>
 
 /* Streams from HB_STREAM_MEAN_VALUE on. */
 enum { STREAM_SEEDS, STREAM_SOURCE, STREAM_SCORE, STREAM_SHARE };

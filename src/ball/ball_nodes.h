@@ -1,7 +1,6 @@
 /* ball/ball_nodes.h: nodes on the unit heat ball for the three averages of the hierarchy, by Monte
  * Carlo and by cubature. */
-#ifndef HB_BALL_BALL_NODES_H
-#define HB_BALL_BALL_NODES_H
+#pragma once
 
 #include <heatball/ball.h>
 
@@ -49,5 +48,3 @@ typedef struct hb_ball_nodes_rule {
 hb_status hb_ball_nodes_cubature(hb_context *context, const hb_ball_nodes_rule *rule, int first,
                                  int rotations, hb_ball_nodes *out);
 void hb_ball_nodes_destroy(hb_context *context, hb_ball_nodes *unit); /* a zeroed one is fine */
-
-#endif

@@ -1,6 +1,5 @@
 /* ball/check.h: the argument checks that all files of this module share. */
-#ifndef HB_BALL_CHECK_H
-#define HB_BALL_CHECK_H
+#pragma once
 
 #include <heatball/ball.h>
 
@@ -9,5 +8,3 @@
 hb_status hb_ball_check(hb_context *context, int dim, int lift, double radius);
 /* measure is one of the three of hb_measure. */
 hb_status hb_ball_check_measure(hb_context *context, hb_measure measure);
-
-#endif

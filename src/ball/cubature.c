@@ -53,9 +53,8 @@ int hb_cubature_dim(const hb_cubature *rule)
 
 static hb_status cubature_create(hb_context *context, int dim, size_t size, hb_cubature **out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_cubature), &memory));
-    hb_cubature *rule = memory;
+    hb_cubature *rule;
+    HB_TRY(HB_NEW(context, rule, 1));
     *rule = (hb_cubature){.context = context, .dim = dim, .size = size};
     const hb_status status =
         HB_WORKSPACE(context, &rule->work, HB_ARRAY(rule->z, size * (size_t)dim),

@@ -20,9 +20,8 @@
 static hb_status golub_welsch(hb_context *context, int n, double *nodes, double *off,
                               double *weights)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)n * (size_t)n, sizeof(double), &memory));
-    double *vectors = memory; // (n, n), one eigenvector a column
+    double *vectors; // (n, n), one eigenvector a column
+    HB_TRY(HB_NEW(context, vectors, (size_t)n * (size_t)n));
     const lapack_int info = LAPACKE_dsteqr(LAPACK_COL_MAJOR, 'I', n, nodes, off, vectors, n);
     double sum = 0; // 1 but for rounding
     for (int j = 0; j < n && info == 0; j++) {
@@ -30,7 +29,7 @@ static hb_status golub_welsch(hb_context *context, int n, double *nodes, double 
         sum += weights[j] = first * first;
     }
     for (int j = 0; j < n && info == 0; j++) weights[j] /= sum;
-    hb_release(context, memory);
+    hb_release(context, vectors);
     HB_CHECK(context, info == 0, HB_ERROR_NUMERICAL,
              "the %d nodes of a Gauss rule were not found (LAPACK dsteqr returned %d)", n,
              (int)info);

@@ -1,6 +1,5 @@
 /* ball/quadrature.h: Gauss rules for the Gamma and Beta distributions, by Golub and Welsch. */
-#ifndef HB_BALL_QUADRATURE_H
-#define HB_BALL_QUADRATURE_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -18,5 +17,3 @@ hb_status hb_quadrature_beta(hb_context *context, double a, double b, int n, dou
 /* For collocation at n nodes on (0, 1), of a rule with these weights: out[j][k], the integral of
  * node k's Lagrange polynomial from 0 to node j, or, ahead, from node j to 1. */
 void hb_collocation(int n, const double *node, const double *weight, int ahead, double *out);
-
-#endif

@@ -319,11 +319,9 @@ static hb_status sample_all(hb_context *context, sampler *s)
     const size_t rows = s->chunk_rows * CHUNKS_PER_TASK;
     const size_t tasks = s->n / rows + (s->n % rows != 0);
     const size_t threads = (size_t)context->threads < tasks ? (size_t)context->threads : tasks;
-    void *memory;
-    HB_TRY(hb_allocate(context, threads * s->scratch_doubles, sizeof(double), &memory));
-    s->scratch = memory;
+    HB_TRY(HB_NEW(context, s->scratch, threads * s->scratch_doubles));
     hb_status status = hb_parallel_for(context, "sample", tasks, sample_task, s);
-    hb_release(context, memory);
+    hb_release(context, s->scratch);
     return status;
 }
 

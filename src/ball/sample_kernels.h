@@ -1,8 +1,7 @@
 /* ball/sample_kernels.h: the array loops of the samplers, compiled once per instruction set.
  *
  * Every step is a single IEEE operation in a fixed order, so all sets are bit-identical. */
-#ifndef HB_BALL_SAMPLE_KERNELS_H
-#define HB_BALL_SAMPLE_KERNELS_H
+#pragma once
 
 #include "base/cpu.h"
 
@@ -46,5 +45,3 @@ typedef struct hb_sample_kernels {
 } hb_sample_kernels;
 
 HB_KERNELS(hb_sample_kernels, hb_sample_kernels)
-
-#endif

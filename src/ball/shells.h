@@ -2,8 +2,7 @@
  *     sigma = e^-L/(4 pi),   |z|^2 = 2 D sigma L q,   L > 0,  0 <= q <= 1,
  * with a weight. L, q and the direction of z are independent under each measure on the heat ball.
  */
-#ifndef HB_BALL_SHELLS_H
-#define HB_BALL_SHELLS_H
+#pragma once
 
 #include <heatball/ball.h>
 
@@ -33,5 +32,3 @@ void hb_shells_destroy(hb_shells *shells); /* a zeroed one is fine */
  * independent with the given law; dim, lift and degree (0 to 20) have been checked. */
 hb_status hb_cubature_exact_law(hb_context *context, const hb_shell_law *law, int dim, int lift,
                                 int degree, hb_cubature **out);
-
-#endif

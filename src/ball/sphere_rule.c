@@ -13,7 +13,6 @@
 #include "ball/sphere_rule.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
-#include "base/memory.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* ball/sphere_rule.h: rules on the unit sphere, exact for polynomials of a given degree. */
-#ifndef HB_BALL_SPHERE_RULE_H
-#define HB_BALL_SPHERE_RULE_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -12,5 +11,3 @@ hb_status hb_sphere_rule_size(hb_context *context, int dim, int degree, size_t *
 /* The nodes [size][dim] and the weights [size], positive, of sum 1. */
 hb_status hb_sphere_rule_fill(hb_context *context, int dim, int degree, double *nodes,
                               double *weights);
-
-#endif

@@ -4,8 +4,7 @@
  * every byte. Each step is one-to-one in the sum and in the byte, so one changed byte always
  * changes the result; of other damage one case in 2^64 is missed. It is no defence against intent.
  * Sums of pieces continue from one another. A number to reproduce: "a" gives af63dc4c8601ec8c. */
-#ifndef HB_BASE_CHECKSUM_H
-#define HB_BASE_CHECKSUM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ static inline uint64_t hb_checksum(uint64_t sum, const void *data, size_t bytes)
     for (size_t i = 0; i < bytes; i++) sum = (sum ^ byte[i]) * HB_CHECKSUM_FACTOR;
     return sum;
 }
-
-#endif

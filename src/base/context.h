@@ -1,6 +1,5 @@
 /* base/context.h: what the library's own files see of a context, and the error macro HB_CHECK. */
-#ifndef HB_BASE_CONTEXT_H
-#define HB_BASE_CONTEXT_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -56,5 +55,3 @@ hb_status hb_reading(hb_context *context, const char *path);
             return (context) ? (status) : HB_ERROR_ARGUMENT;                                       \
         }                                                                                          \
     } while (0)
-
-#endif

@@ -1,6 +1,5 @@
 /* base/cpu.h: which vector instruction sets this processor and this build have. */
-#ifndef HB_BASE_CPU_H
-#define HB_BASE_CPU_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -27,6 +26,4 @@ const char *hb_cpu_name(hb_isa isa);
         (void)isa;                                                                                 \
         return &name##_scalar;                                                                     \
     }
-#endif
-
 #endif

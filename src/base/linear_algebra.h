@@ -1,8 +1,7 @@
 /* base/linear_algebra.h: vectors and small matrices, row by row, and the functions of a matrix that
  * a linear drift leads to. Sums run from the first entry to the last, so that their bits are
  * known. */
-#ifndef HB_BASE_MATRIX_FUNCTIONS_H
-#define HB_BASE_MATRIX_FUNCTIONS_H
+#pragma once
 
 #include <heatball/base.h>
 #include <math.h>
@@ -130,5 +129,3 @@ void hb_linear_functions(size_t d, const double *A, double s, double *E, double 
  * context hears a stop between products of more than 3 rows; NULL: none. */
 hb_status hb_noise_functions(hb_context *context, size_t d, const double *A, const double *Q,
                              double s, double *E, double *K, double *C, double *work);
-
-#endif

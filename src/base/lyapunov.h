@@ -1,6 +1,5 @@
 /* base/lyapunov.h: the covariance that a stable linear flow and its noise keep. */
-#ifndef HB_BASE_LYAPUNOV_H
-#define HB_BASE_LYAPUNOV_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -9,5 +8,3 @@
  * HB_ERROR_ARGUMENT, naming the eigenvalue, when A is not stable. */
 hb_status hb_lyapunov(hb_context *context, size_t d, const double *A, const double *D, double *C,
                       double *error, double *rate);
-
-#endif

@@ -5,8 +5,7 @@
  *     HB_TRY(HB_WORKSPACE(ctx, &work, HB_ARRAY(x, n * d), HB_ARRAY(tau, n)));
  *     ...
  *     hb_workspace_destroy(&work);  */
-#ifndef HB_BASE_MEMORY_H
-#define HB_BASE_MEMORY_H
+#pragma once
 
 #include <heatball/base.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ hb_status hb_workspace_carve_each(hb_context *context, void *structs, size_t n, 
                                   size_t n_members, const hb_member *members, hb_workspace *out);
 
 void hb_workspace_destroy(hb_workspace *work); /* a zeroed one is fine */
-
-#endif

@@ -1,7 +1,6 @@
 /* base/parallel.h: loops over tasks on the context's threads, and sums that do not depend on how
  * many there are. */
-#ifndef HB_BASE_PARALLEL_H
-#define HB_BASE_PARALLEL_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -22,5 +21,3 @@ typedef hb_status (*hb_partial)(void *user, size_t first, size_t count, int thre
  * bit-identical for every number of threads, with rounding error O(log(n/chunk)). */
 hb_status hb_parallel_sum(hb_context *context, const char *what, size_t n, size_t chunk, int width,
                           hb_partial partial, void *user, double *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* base/setting_rows.h: what the library does with the rows of a settings struct
  * (heatball/settings.h). A table ends with a row without a name. */
-#ifndef HB_BASE_SETTING_ROWS_H
-#define HB_BASE_SETTING_ROWS_H
+#pragma once
 
 #include "base/sized.h"
 
@@ -66,6 +65,4 @@ enum { ABOVE = HB_SETTING_RULE_ABOVE, BELOW = HB_SETTING_RULE_BELOW };
     {                                                                                              \
         return index + 1 < sizeof(table) / sizeof *(table) ? &(table)[index] : NULL;               \
     }
-#endif
-
 #endif

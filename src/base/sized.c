@@ -17,8 +17,7 @@ static hb_status check_size(hb_context *context, const char *type, size_t oldest
 {
     HB_CHECK(context, size >= oldest, HB_ERROR_ARGUMENT,
              "the size of %s is %zu; it must be its sizeof, at least %zu (settings: fill them with "
-             "their "
-             "_default function)",
+             "their _default function)",
              type, size, oldest);
     HB_CHECK(
         context, size <= known, HB_ERROR_ARGUMENT,

@@ -4,8 +4,7 @@
  * of it, so each passes its own: in `size`, the first field, where the library reads, and in the
  * argument before the pointer where it writes. What the program does not have keeps its default;
  * what the library does not know is refused. docs/reference/interface.md has the rules for users. */
-#ifndef HB_BASE_SIZED_H
-#define HB_BASE_SIZED_H
+#pragma once
 
 #include "base/context.h"
 
@@ -32,5 +31,3 @@ hb_status hb_sized_check(hb_context *context, const char *type, size_t oldest, s
 #define HB_SIZED_CHECK(context, type, size, out)                                                   \
     HB_TRY(hb_sized_check((context), #type, sizeof(type), sizeof(type), (size), (out)))
 #define HB_SIZED_WRITE(full, size, out) memcpy((out), &(full), (size))
-
-#endif

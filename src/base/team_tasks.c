@@ -43,9 +43,8 @@ static hb_status team_gather(hb_context *context, const size_t *bytes, void *buf
 static hb_status team_gather_each(hb_context *context, size_t first, size_t others, void *buffer)
 {
     const int ranks = hb_context_ranks(context);
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)ranks, sizeof(size_t), &memory));
-    size_t *counts = memory;
+    size_t *counts;
+    HB_TRY(HB_NEW(context, counts, (size_t)ranks));
     for (int r = 0; r < ranks; r++) counts[r] = r == 0 ? first : others;
     const hb_status status = team_gather(context, counts, buffer);
     hb_release(context, counts);
@@ -77,11 +76,10 @@ static hb_status team_share_message(hb_context *context, int failed, hb_status s
 hb_status hb_context_settle(hb_context *context, hb_status status)
 {
     const int ranks = hb_context_ranks(context);
-    void *memory;
     if (!context) return HB_ERROR_ARGUMENT;
     if (ranks == 1) return status;
-    HB_TRY(hb_allocate(context, (size_t)ranks, sizeof(int32_t), &memory));
-    int32_t *all = memory;
+    int32_t *all;
+    HB_TRY(HB_NEW(context, all, (size_t)ranks));
     all[hb_context_rank(context)] = (int32_t)status;
     hb_status first = team_gather_each(context, sizeof *all, sizeof *all, all);
     int failed = 0;
@@ -208,9 +206,8 @@ hb_status hb_team_for(hb_context *context, const char *what, size_t n, hb_task t
 static hb_status team_gather_blocks(hb_context *context, size_t n, const hb_left *left)
 {
     const size_t ranks = (size_t)hb_context_ranks(context);
-    void *memory;
-    HB_TRY(hb_allocate(context, ranks, sizeof(size_t), &memory));
-    size_t *counts = memory;
+    size_t *counts;
+    HB_TRY(HB_NEW(context, counts, ranks));
     for (size_t r = 0, i = 0; r < ranks; r++) {
         const size_t last = i + n / ranks + (r < n % ranks);
         for (counts[r] = 0; i < last; i++) counts[r] += left_bytes(left, i);

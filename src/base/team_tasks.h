@@ -1,7 +1,6 @@
 /* base/team_tasks.h: tasks over the ranks of a process group, and what all ranks must agree on.
  * Without one all of it is what base/parallel.h does. */
-#ifndef HB_BASE_TEAM_TASKS_H
-#define HB_BASE_TEAM_TASKS_H
+#pragma once
 
 #include "base/parallel.h"
 
@@ -38,5 +37,3 @@ static inline int hb_team_is_first(const hb_context *context)
 {
     return hb_context_rank(context) == 0;
 }
-
-#endif

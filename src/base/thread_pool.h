@@ -1,7 +1,6 @@
 /* base/thread_pool.h: threads that stay, for loops of tasks so short that starting threads would
  * cost more than they do. */
-#ifndef HB_BASE_THREAD_POOL_H
-#define HB_BASE_THREAD_POOL_H
+#pragma once
 
 #include "base/parallel.h"
 
@@ -16,5 +15,3 @@ int hb_thread_pool_threads(const hb_thread_pool *pool); /* 1 for NULL */
  * lowest index, if one failed; the calling thread is 0. With NULL the calling thread does all. From
  * the thread that made the pool. */
 hb_status hb_thread_pool_run(hb_thread_pool *pool, size_t n, hb_task task, void *user);
-
-#endif

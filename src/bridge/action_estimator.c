@@ -65,12 +65,8 @@ struct hb_action_walks {
 
 hb_status hb_action_create(hb_walk_block *b)
 {
-    void *memory;
     if (!b->shared.gauge || b->shared.d > 1) return HB_OK;
-    HB_TRY(hb_allocate(b->context, 1, sizeof(struct hb_action_walks), &memory));
-    b->action = memory;
-    memset(b->action, 0, sizeof *b->action);
-    return HB_OK;
+    return HB_NEW_CLEARED(b->context, b->action, 1);
 }
 
 void hb_action_destroy(hb_walk_block *b)

@@ -1,6 +1,5 @@
 /* bridge/action_paths.h: minimum-action paths from a point in one dimension, and their ends. */
-#ifndef HB_BRIDGE_ACTION_PATHS_H
-#define HB_BRIDGE_ACTION_PATHS_H
+#pragma once
 
 #include "bridge/walk_ops.h"
 
@@ -57,5 +56,3 @@ hb_status hb_action_paths_aim(hb_context *context, const hb_walk_problem *shared
 /* An end for a uniform number: its cell, its fraction of the next path, and the density there. */
 double hb_action_end(const hb_action_paths *paths, double uniform, size_t *cell, double *fraction,
                      double *density);
-
-#endif

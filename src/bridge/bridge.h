@@ -1,7 +1,6 @@
 /* bridge/bridge.h: whole walks at once, as Brownian bridges in the gauge that are seen at a few
  * times; and steps of walks that must arrive at a point. */
-#ifndef HB_BRIDGE_BRIDGE_H
-#define HB_BRIDGE_BRIDGE_H
+#pragma once
 
 #include "bridge/walk_ops.h"
 
@@ -26,5 +25,3 @@ hb_status hb_action_range(hb_walk_block *b, const double *x0, double *range, int
  * follow. 0: the walk is lost. work: as for hb_walk_frame. */
 int hb_bridge_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view, double s,
                    const double *E, double *g, double *work);
-
-#endif

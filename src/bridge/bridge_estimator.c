@@ -55,10 +55,9 @@ struct hb_bridges {
 hb_status hb_bridges_create(hb_walk_block *b)
 {
     const size_t d = b->shared.d, n = b->together;
-    void *memory;
     if (!b->shared.gauge) return HB_OK;
-    HB_TRY(hb_allocate(b->context, 1, sizeof(struct hb_bridges), &memory));
-    struct hb_bridges *m = memset(memory, 0, sizeof *m);
+    struct hb_bridges *m;
+    HB_TRY(HB_NEW_CLEARED(b->context, m, 1));
     b->bridges = m;
     m->rows = n > MOST_SEEN ? n : MOST_SEEN;
     const size_t rows = m->rows;

@@ -1,7 +1,6 @@
 /* bridge/bridge_series.h: what bridge estimators share: how often a path is looked at, places
  * between those that are known, and the power series that makes e^{-int Q} out of sets of times. */
-#ifndef HB_BRIDGE_BRIDGE_SERIES_H
-#define HB_BRIDGE_BRIDGE_SERIES_H
+#pragma once
 
 #include "bridge/walk_ops.h"
 
@@ -31,5 +30,3 @@ double hb_bridge_series_about(size_t d, size_t K, const double *X, const double 
 
 /* Walk k is worth value e^size; slope is added to that of its end, which is in b->slope. */
 void hb_bridge_store(hb_walk_block *b, size_t k, double size, double value, const double *slope);
-
-#endif

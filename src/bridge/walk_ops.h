@@ -2,8 +2,7 @@
  *
  * A walk starts at (x0, tau0) and goes back in tau. Its weight W and its position x are such that W
  * u(x, tau) has the mean u(x0, tau0) at every step. Bridges take the whole path at once (run). */
-#ifndef HB_BRIDGE_WALK_OPS_H
-#define HB_BRIDGE_WALK_OPS_H
+#pragma once
 
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -208,5 +207,3 @@ static inline double hb_walk_most(double a, double b)
 {
     return a > b ? a : b;
 }
-
-#endif

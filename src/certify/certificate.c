@@ -18,11 +18,9 @@
 hb_status hb_certificate_create(hb_context *context, const hb_certify_settings *settings, int dim,
                                 hb_certificate **out)
 {
-    void *memory;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_certificate), &memory));
-    hb_certificate *c = memory;
-    memset(c, 0, sizeof *c);
+    hb_certificate *c;
+    HB_TRY(HB_NEW_CLEARED(context, c, 1));
     c->context = context;
     c->dim = dim;
     c->process = settings->process;

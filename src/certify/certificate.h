@@ -1,6 +1,5 @@
 /* certify/certificate.h: a certificate inside: its lines, and what the page draws. */
-#ifndef HB_CERTIFY_CERTIFICATE_H
-#define HB_CERTIFY_CERTIFICATE_H
+#pragma once
 
 #include "base/memory.h"
 
@@ -70,5 +69,3 @@ void hb_certificate_skip(hb_certificate *certificate, const char *name, double t
                          const char *format, ...) HB_PRINTF(4, 5);
 /* Holm's verdicts, passed and the summary. */
 void hb_certificate_conclude(hb_certificate *certificate);
-
-#endif

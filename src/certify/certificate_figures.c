@@ -150,10 +150,8 @@ static hb_status map_add(hb_figure *figure, const hb_certify_map *map, const hb_
 /* R1.R2 over its own deviation, so that a cell of noise is about 1. */
 static hb_status map_residuals(hb_context *context, const hb_certify_map *map, double **out)
 {
-    void *memory;
     double squares = 0;
-    HB_TRY(hb_allocate(context, map->n, sizeof(double), &memory));
-    *out = memory;
+    HB_TRY(HB_NEW(context, *out, map->n));
     for (size_t i = 0; i < map->n; i++) squares += map->residual[i] * map->residual[i];
     for (size_t i = 0; i < map->n; i++)
         (*out)[i] = squares > 0 ? map->residual[i] / sqrt(squares / (double)map->n) : 0;
@@ -192,10 +190,9 @@ static hb_status places_add(hb_figure *figure, hb_context *context, const hb_cer
 {
     double x[HB_CERTIFY_BINS], y[HB_CERTIFY_BINS], low[HB_CERTIFY_BINS], high[HB_CERTIFY_BINS];
     char label[40];
-    void *memory;
     if (isnan(by[0]) || isnan(map->residual[0])) return HB_OK;
-    HB_TRY(hb_allocate(context, map->n, sizeof(ranked), &memory));
-    ranked *rows = memory; // (n)
+    ranked *rows; // (n)
+    HB_TRY(HB_NEW(context, rows, map->n));
     for (size_t i = 0; i < map->n; i++) rows[i] = (ranked){by[i], map->residual[i]};
     qsort(rows, map->n, sizeof *rows, hb_by_value);
     for (size_t b = 0; b < HB_CERTIFY_BINS; b++) {
@@ -211,7 +208,7 @@ static hb_status places_add(hb_figure *figure, hb_context *context, const hb_cer
         low[b] = y[b] - error;
         high[b] = y[b] + error;
     }
-    hb_release(context, memory);
+    hb_release(context, rows);
     snprintf(label, sizeof label, "{/:Italic τ} = %g", map->tau);
     return hb_figure_series(figure, HB_STYLE_POINTS, color, HB_CERTIFY_BINS, label, x, y, low,
                             high);

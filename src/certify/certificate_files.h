@@ -1,6 +1,5 @@
 /* certify/certificate_files.h: the page of a certificate: its parts. */
-#ifndef HB_CERTIFY_CERTIFICATE_FILES_H
-#define HB_CERTIFY_CERTIFICATE_FILES_H
+#pragma once
 
 #include "certify/certificate.h"
 
@@ -27,5 +26,3 @@ hb_certificate_print hb_certificate_page, hb_certificate_print_json;
 /* What one of them prints, to be released with free. */
 hb_status hb_certificate_text(hb_context *context, const hb_certificate *certificate,
                               hb_certificate_print *print, const int *drawn, char **out);
-
-#endif

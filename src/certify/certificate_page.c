@@ -3,7 +3,6 @@
 #include "certify/certificate_files.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char STYLE[] =
     ":root{color-scheme:light dark;--ink:#1b1c1f;--soft:#585a64;--paper:#fff;--line:#d8d9e0;"
@@ -125,8 +124,7 @@ void hb_certificate_page(FILE *page, const hb_certificate *c, const int *drawn)
     fprintf(page,
             ", dimension %d, process %s, seed %llu. Every value is 0 for the score of the true "
             "distribution of the rows. A line fails when its p-value is too small with all lines "
-            "counted "
-            "(Holm's rule): a true score fails anywhere with probability %.3g %% at most.",
+            "counted (Holm's rule): a true score fails anywhere with probability %.3g %% at most.",
             c->dim, processes[c->process], (unsigned long long)c->seed, 100 * (1 - c->level));
     if (c->tolerance > 0) fprintf(page, " Effects up to %g %% are accepted.", 100 * c->tolerance);
     fputs(" <a href=\"certificate.json\">JSON</a></p>\n", page);

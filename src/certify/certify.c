@@ -58,9 +58,8 @@ static hb_status certify_check_held_out(hb_context *context, const hb_certify_se
 {
     const size_t m = (size_t)s->n_training;
     size_t copies = 0, twins = 0;
-    void *memory;
-    HB_TRY(hb_allocate(context, m, sizeof(uint64_t), &memory));
-    uint64_t *known = memory; // (m)
+    uint64_t *known; // (m)
+    HB_TRY(HB_NEW(context, known, m));
     for (size_t j = 0; j < m; j++) known[j] = certify_row_hash(d, s->training + j * d);
     qsort(known, m, sizeof *known, in_order);
     for (size_t j = 0; j < m; j++)
@@ -69,7 +68,7 @@ static hb_status certify_check_held_out(hb_context *context, const hb_certify_se
         const uint64_t one = certify_row_hash(d, x + i * d);
         copies += bsearch(&one, known, m, sizeof *known, in_order) != NULL;
     }
-    hb_release(context, memory);
+    hb_release(context, known);
     const double usual = (double)twins / (double)m, share = (double)copies / (double)n;
     const double spread = sqrt(usual * (1 - usual) * (1.0 / (double)n + 1.0 / (double)m));
     HB_CHECK(context, share <= usual + 5 * spread + SEEN, HB_ERROR_ARGUMENT,
@@ -337,10 +336,8 @@ static hb_status certify_all_lines(hb_certify_run *run)
     run->out->n = run->n;
     run->out->total = certify_evaluations(run);
     run->out->batch = small ? FIRST_CALL : HB_CERTIFY_CALL;
-    void *truth;
-    HB_TRY(hb_allocate(run->context, (size_t)run->settings.n_tau * HB_CERTIFY_POINTS * 4,
-                       sizeof(double), &truth));
-    run->out->truth = truth;
+    HB_TRY(
+        HB_NEW(run->context, run->out->truth, (size_t)run->settings.n_tau * HB_CERTIFY_POINTS * 4));
     run->deadline = hb_seconds() + run->settings.max_time;
     if (run->settings.max_time > 0) run->context->deadline = &run->deadline;
     hb_status status = certify_measure(run);
@@ -356,13 +353,12 @@ static hb_status certify_all_lines(hb_certify_run *run)
 static hb_status certify_choose_rows(const hb_certify_run *run, size_t n, const double *x,
                                      double *chosen)
 {
-    void *memory;
-    HB_TRY(hb_allocate(run->context, n, sizeof(size_t), &memory));
-    size_t *order = memory; // (n)
+    size_t *order; // (n)
+    HB_TRY(HB_NEW(run->context, order, n));
     const hb_status status = hb_data_split(run->context, run->settings.seed, n, order);
     for (size_t i = 0; i < run->n && status == HB_OK; i++)
         memcpy(chosen + i * run->dim, x + order[i] * run->dim, run->dim * sizeof *x);
-    hb_release(run->context, memory);
+    hb_release(run->context, order);
     return status;
 }
 

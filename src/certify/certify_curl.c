@@ -8,7 +8,6 @@
  * one-sided. So the true score passes surely, not at a level.
  * A number to reproduce: (1 + 0.05 Q) s, Q the turn by 90 degrees, s = -x in two dimensions:
  * curl = 0.05/sqrt(1.0025). */
-#include "base/context.h"
 #include "certify/certify_run.h"
 #include "metrics/curl.h"
 

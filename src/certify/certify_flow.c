@@ -20,7 +20,6 @@
 #include "certify/certify_run.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { WIDTHS = 5, LEAST = 50 };
@@ -187,9 +186,8 @@ static hb_status flow_write_samples(const flow_run *r)
                 mmd, upper);
     hb_line_say(
         line->bad,
-        "%zu samples have another distribution than the rows: mmd %.3g, below %.3g in 95 %% "
-        "of equal "
-        "distributions",
+        "%zu samples have another distribution than the rows: mmd %.3g, below %.3g in 95 %% of "
+        "equal distributions",
         r->m, mmd, upper);
     return HB_OK;
 }
@@ -255,9 +253,7 @@ static hb_status flow_keep_samples(const flow_run *r)
 {
     hb_certificate *out = r->run->out;
     const size_t size = r->m * r->run->dim;
-    void *memory;
-    HB_TRY(hb_allocate(r->run->context, 2 * size, sizeof(double), &memory));
-    out->samples = memory;
+    HB_TRY(HB_NEW(r->run->context, out->samples, 2 * size));
     out->reals = out->samples + size;
     out->n_samples = r->m;
     hb_certify_units(r->run, r->m, r->made, out->samples);

@@ -15,7 +15,6 @@
 #include "certify/certify_run.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum { WIDTHS = 3, MEDIAN_ROWS = 300 };
 static const double widths[WIDTHS] = {0.25, 0.5, 1};

@@ -5,7 +5,6 @@
  * r^2) is the rate by which ln u is wrong, an average of d v/d tau - Laplace v - h over the ball;
  * its mean over the anchors, times tau, is tested, two-sided. A number to reproduce: v = ln u + 0.1
  * ln tau has the rate 0.1/tau, and the line the value 0.1 but for the ball's depth. */
-#include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_nodes.h"
 

@@ -6,12 +6,10 @@
  * n >= ENOUGH dim; with fewer rows the sum over i != j of u_i.u_j, each column over its deviation,
  * is tested by random signs. A number to reproduce: rows N(0, 1) under OU and s = -x + 0.1: the
  * mean is 0.1 of the size of the scores, 0.995. */
-#include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { ENOUGH = 50 };
@@ -69,7 +67,6 @@ static hb_status mean_by_signs(const hb_certify_run *run, const hb_certify_rows 
                                const double *mean, double shift, double *p_value)
 {
     const size_t n = rows->n, d = run->dim;
-    void *memory;
     for (size_t j = 0; j < d; j++) {
         double variance = 0;
         for (size_t i = 0; i < n; i++)
@@ -77,8 +74,8 @@ static hb_status mean_by_signs(const hb_certify_run *run, const hb_certify_rows 
         const double deviation = sqrt(variance / (double)(n - 1));
         for (size_t i = 0; i < n && deviation > 0; i++) u[i * d + j] /= deviation;
     }
-    HB_TRY(hb_allocate(run->context, n * n, sizeof(double), &memory));
-    double *K = memory; // (n, n)
+    double *K; // (n, n)
+    HB_TRY(HB_NEW(run->context, K, n * n));
     hb_signs found = {.p_value = 1};
     hb_status status = HB_OK;
     for (size_t i = 0; i < n && status == HB_OK; i++) {
@@ -90,7 +87,7 @@ static hb_status mean_by_signs(const hb_certify_run *run, const hb_certify_rows 
                                hb_certify_stream(rows->level->index, HB_USE_MEAN_SIGNS), n, K,
                                shift, &found);
     *p_value = found.p_value;
-    hb_release(run->context, memory);
+    hb_release(run->context, K);
     return status;
 }
 

@@ -15,13 +15,11 @@
  * not known the test is by Hyvarinen's loss |s|^2 + 2 div s, which has the same mean over training
  * rows and over held-out ones unless s knows the former; its value is the difference over E|s|^2. A
  * number to reproduce: s = s_T has the value 1. */
-#include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/parallel.h"
 #include "certify/certify_run.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum { NOISES = 2 };
 static const double SAME = 1e-6; /* of |s_T - s| to |s_T| */

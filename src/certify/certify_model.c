@@ -8,11 +8,9 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
-#include "net/model_drift.h"
 #include "net/model_parts.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST_EXACT = 64 };
 

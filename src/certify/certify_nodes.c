@@ -5,8 +5,6 @@
  * the score, what is even in that of the source. rho = r U^p with uniform U is the radius that the
  * sources of docs/explanation/mean-value.md need: p = 0 for kappa, 1/2 for a source, 1 for its gradient. */
 #include "certify/certify_nodes.h"
-#include "base/context.h"
-#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <math.h>

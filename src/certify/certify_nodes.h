@@ -1,7 +1,6 @@
 /* certify/certify_nodes.h: random nodes of heat balls behind the rows at a tau, and the source at
  * them. */
-#ifndef HB_CERTIFY_NODES_H
-#define HB_CERTIFY_NODES_H
+#pragma once
 
 #include "certify/certify_run.h"
 
@@ -30,5 +29,3 @@ hb_status hb_certify_nodes_place(hb_certify_nodes *nodes, hb_measure measure, in
 hb_status hb_certify_nodes_evaluate(hb_certify_nodes *nodes, int drift, size_t count);
 /* The radius at tau for the fraction of the run; 0: there is no time behind it. */
 double hb_certify_radius(const hb_certify_run *run, double tau);
-
-#endif

@@ -12,7 +12,6 @@
 #include "certify/certify_run.h"
 #include "path/linear_path.h"
 #include "path/trajectories.h"
-#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <math.h>
@@ -97,9 +96,8 @@ static hb_status level_carry_gaussian(const hb_certify_run *run, const hb_certif
                                       double *target)
 {
     const size_t d = run->dim;
-    void *memory;
-    HB_TRY(hb_allocate(run->context, n * d, sizeof(double), &memory));
-    double *e = memory; // (n, dim)
+    double *e; // (n, dim)
+    HB_TRY(HB_NEW(run->context, e, n * d));
     hb_status status =
         hb_random_normal(run->context, run->settings.seed, hb_certify_stream(level->index, use),
                          (uint64_t)(noise / 2) * n * d, n * d, e);
@@ -110,7 +108,7 @@ static hb_status level_carry_gaussian(const hb_certify_run *run, const hb_certif
         if (target) level_target(level, d, e + i * d, target + i * d);
         status = hb_certify_listen(run->context);
     }
-    hb_release(run->context, memory);
+    hb_release(run->context, e);
     return status;
 }
 
@@ -120,15 +118,14 @@ static hb_status level_drift_size(const hb_certify_run *run, size_t n, const dou
                                   double *size)
 {
     const size_t d = run->dim, few = n < 64 ? n : 64;
-    void *memory;
-    HB_TRY(hb_allocate(run->context, few * d * d, sizeof(double), &memory));
-    double *jacobian = memory; // (few, dim, dim)
+    double *jacobian; // (few, dim, dim)
+    HB_TRY(HB_NEW(run->context, jacobian, few * d * d));
     const hb_status status = hb_problem_drift(run->context, run->settings.drift, few, rows, 0, NULL,
                                               NULL, NULL, jacobian);
     *size = 0;
     for (size_t i = 0; i < few && status == HB_OK; i++)
         *size = fmax(*size, hb_matrix_norm(d, jacobian + i * d * d));
-    hb_release(run->context, memory);
+    hb_release(run->context, jacobian);
     return status;
 }
 

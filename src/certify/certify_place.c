@@ -2,7 +2,6 @@
  *
  * At a Gaussian level the rows themselves are an estimate of the density at tau, (1/n) sum_j p(x |
  * x_j), without any smoothing beyond the process's own; a row's own term is left out. */
-#include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
 

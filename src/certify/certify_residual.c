@@ -13,7 +13,6 @@
  * Without a gradient the first has the rotation of S in it too. For dim 1: ghat is a sign, and all
  * holds. A number to reproduce: S = -1.05 x under F = -x has e = 0.05 at every tau (1.05^2 - 1.05 =
  * 0.05 times 1.05). */
-#include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_nodes.h"
 
@@ -119,8 +118,7 @@ static void residual_write_size(const residual_run *r, double size)
                 100 * sqrt(1.65 * fmax(error, 0)));
     hb_line_say(
         line->bad,
-        "the two sides of the heat-ball identity differ by %.3g %% (root mean square), most "
-        "%s",
+        "the two sides of the heat-ball identity differ by %.3g %% (root mean square), most %s",
         100 * value, where);
 }
 

@@ -1,7 +1,6 @@
 /* certify/certify_run.h: what the lines of a certificate share: the score, the rows, and the rows
  * carried to a tau. */
-#ifndef HB_CERTIFY_RUN_H
-#define HB_CERTIFY_RUN_H
+#pragma once
 
 #include "certify/certificate.h"
 #include "certify/certify_statistics.h"
@@ -34,9 +33,9 @@ typedef struct hb_certify_run {
     hb_certify_callback score, log_density, divergence;
     void *user;
     const hb_model *model; /* the data are hb_model_to_data of x; NULL: they are x */
-    double log_scale;            /* sum of ln scale */
-    int own;                     /* the score is ours: its values do not depend on the batch */
-    double deadline;             /* of max_time, by hb_seconds */
+    double log_scale;      /* sum of ln scale */
+    int own;               /* the score is ours: its values do not depend on the batch */
+    double deadline;       /* of max_time, by hb_seconds */
     hb_certificate *out;
 } hb_certify_run;
 
@@ -137,5 +136,3 @@ void hb_certify_where(const hb_certify_run *run, const double *x, size_t size, c
 /* The same of that of the first n rows which has the largest of values (n). */
 void hb_certify_where_most(const hb_certify_run *run, const hb_certify_rows *rows, size_t n,
                            const double *values, size_t size, char *out);
-
-#endif

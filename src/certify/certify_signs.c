@@ -22,7 +22,6 @@
 
 #include <heatball/random.h>
 #include <math.h>
-#include <stdlib.h>
 
 enum { LANES = 8, BLOCKS = 125, FLIPS = LANES * BLOCKS, FEW = 10 };
 
@@ -50,9 +49,8 @@ static void signs_shuffle_halves(size_t n, const uint32_t *words, double *signs)
 
 static hb_status signs_draw(const sign_run *run, hb_context *context, size_t block, double *signs)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, run->n, sizeof(uint32_t), &memory));
-    uint32_t *words = memory;
+    uint32_t *words;
+    HB_TRY(HB_NEW(context, words, run->n));
     hb_status status = HB_OK;
     for (size_t l = 0; l < LANES && status == HB_OK; l++) {
         status = hb_random_words(context, run->seed, run->stream, (block * LANES + l) * run->n,

@@ -164,12 +164,11 @@ static hb_status source_at(const hb_certify_run *run,
                                            const double *, double *),
                            size_t n, const double *x, double tau, double *out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(run->context, n, sizeof(double), &memory));
-    double *times = memory; // (n)
+    double *times; // (n)
+    HB_TRY(HB_NEW(run->context, times, n));
     for (size_t i = 0; i < n; i++) times[i] = tau;
     const hb_status status = of(run, n, x, times, out);
-    hb_release(run->context, memory);
+    hb_release(run->context, times);
     return status;
 }
 

@@ -1,7 +1,6 @@
 /* certify/certify_statistics.h: tails of distributions, means with errors, and tests by random
  * signs. */
-#ifndef HB_CERTIFY_STATISTICS_H
-#define HB_CERTIFY_STATISTICS_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -36,5 +35,3 @@ typedef struct hb_signs {
 } hb_signs;
 hb_status hb_signs_test(hb_context *context, int halves, uint64_t seed, uint64_t stream, size_t n,
                         const double *K, double shift, hb_signs *out);
-
-#endif

@@ -16,12 +16,10 @@
  * All noises of a row, pairs of e and -e, are one value of the mean over rows, which are
  * independent. A number to reproduce: rows N(0, 1) under OU and s = -1.05 x: 1 - k = 1 - 1/1.05 =
  * 0.0476, width -0.05. */
-#include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 typedef struct stein_run {

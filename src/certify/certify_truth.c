@@ -13,8 +13,6 @@
 
 #include <heatball/solve.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* ---- closed forms ---- */
 
@@ -91,9 +89,8 @@ static void truth_write_closed(const hb_certify_run *run, const hb_certify_rows 
 static hb_status truth_closed(const hb_certify_run *run, const hb_certify_rows *rows, size_t n)
 {
     hb_mixture *mixture = NULL;
-    void *memory;
-    HB_TRY(hb_allocate(run->context, n * run->dim, sizeof(double), &memory));
-    double *truth = memory; // (n, dim)
+    double *truth; // (n, dim)
+    HB_TRY(HB_NEW(run->context, truth, n * run->dim));
     hb_status status = truth_carry_mixture(run, rows->level, &mixture);
     if (status == HB_OK)
         status =
@@ -101,7 +98,7 @@ static hb_status truth_closed(const hb_certify_run *run, const hb_certify_rows *
     if (status == HB_OK) truth_write_closed(run, rows, n, truth);
     if (status == HB_OK) truth_keep_points(run, rows, n, truth, NULL);
     hb_mixture_destroy(mixture);
-    hb_release(run->context, memory);
+    hb_release(run->context, truth);
     return status;
 }
 

@@ -1,6 +1,5 @@
 /* chain/chain_rates.h: a scheme as a Markov chain: rates at which mass goes from node to node. */
-#ifndef HB_CHAIN_CHAIN_RATES_H
-#define HB_CHAIN_CHAIN_RATES_H
+#pragma once
 
 #include "grid/fitted_scheme.h"
 
@@ -63,5 +62,3 @@ int hb_selling_reduce(int dim, const double *M, hb_selling *out);
 int hb_selling_pairs(int dim, const double *M, const double *part, hb_selling *out);
 /* |M_ab| in parts of what part can be 1 for. */
 double hb_selling_part(int dim, const double *M, int a, int b);
-
-#endif

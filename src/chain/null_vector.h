@@ -1,6 +1,5 @@
 /* chain/null_vector.h: the stationary distribution of a chain, without time steps. */
-#ifndef HB_CHAIN_NULL_VECTOR_H
-#define HB_CHAIN_NULL_VECTOR_H
+#pragma once
 
 #include "chain/chain_rates.h"
 
@@ -18,5 +17,3 @@ double hb_null_vector_work(const hb_mesh *mesh);
  * HB_ERROR_NUMERICAL when the cycles do not converge. */
 hb_status hb_chain_levels(const hb_mesh *mesh, const hb_chain_rates *rates, double *v,
                           double *left);
-
-#endif

@@ -1,6 +1,5 @@
 /* chain/stationary.h: stationary densities on a grid: the box, the meshes, the solution. */
-#ifndef HB_CHAIN_STATIONARY_H
-#define HB_CHAIN_STATIONARY_H
+#pragma once
 
 #include "chain/chain_rates.h"
 #include "grid/grid_request.h"
@@ -32,5 +31,3 @@ typedef struct hb_chain_task {
 hb_status hb_chain_meshes(hb_chain_task *stationary, double *const out[HB_GRID_MESHES]);
 /* Bytes that this takes. */
 double hb_chain_bytes(const hb_grid *grid);
-
-#endif

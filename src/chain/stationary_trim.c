@@ -15,7 +15,6 @@
 #include "chain/stationary.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { ROUNDS = 5 };
 static const int CELLS[] = {0, 64, 16};   /* by dimension */
@@ -117,12 +116,10 @@ hb_status hb_chain_trim(hb_context *context, const hb_problem *problem, size_t n
                   .n_at = n_at,
                   .at = at,
                   .box = box};
-    void *memory;
     if (t.dim == 1) return HB_OK;
     const double nodes = CELLS[t.dim - 1] + 1;
-    HB_TRY(hb_allocate(context, (size_t)pow(nodes, t.dim), sizeof(double), &memory));
-    t.v = memory;
+    HB_TRY(HB_NEW(context, t.v, (size_t)pow(nodes, t.dim)));
     const hb_status status = trim_run(&t);
-    hb_release(context, memory);
+    hb_release(context, t.v);
     return status;
 }

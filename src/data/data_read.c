@@ -6,7 +6,6 @@
  * Yates, in Durstenfeld's form): for i = n-1 .. 1 swap places i and floor(U_i (i+1)), U_i draw i of
  * one stream. A number to reproduce: every row is in each place with probability 1/n. */
 #include "base/context.h"
-#include "base/memory.h"
 #include "random/streams.h"
 
 #include <heatball/data.h>

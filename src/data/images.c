@@ -81,9 +81,7 @@ static hb_status take_labels(hb_context *context, const char *path, uint64_t n_i
     HB_CHECK(context, bytes->shape[0] == n_images, HB_ERROR_FORMAT,
              "%.200s has %llu labels for %llu images; there must be one for each", path,
              (unsigned long long)bytes->shape[0], (unsigned long long)n_images);
-    void *memory;
-    HB_TRY(hb_allocate(context, out->count, sizeof(int), &memory));
-    out->labels = memory;
+    HB_TRY(HB_NEW(context, out->labels, out->count));
     for (size_t i = 0; i < bytes->count; i++)
         if (bytes->values[i] >= out->classes) out->classes = bytes->values[i] + 1;
     for (size_t i = 0; i < out->count; i++) out->labels[i] = bytes->values[i];
@@ -148,14 +146,11 @@ static hb_status images_convert_all(conversion *c)
 {
     const size_t line = hb_resizer_scratch(c->resizer);
     c->scratch_size = line > c->size ? line : c->size;
-    void *memory;
     HB_CHECK(c->context, c->out->count <= SIZE_MAX / sizeof(double) / c->size, HB_ERROR_MEMORY,
              "%zu images of %zu pixels do not fit in memory", c->out->count, c->size);
-    HB_TRY(hb_allocate(c->context, c->out->count * c->size, sizeof(double), &memory));
-    c->out->pixels = memory;
+    HB_TRY(HB_NEW(c->context, c->out->pixels, c->out->count * c->size));
     const size_t threads = (size_t)hb_context_threads(c->context);
-    HB_TRY(hb_allocate(c->context, threads * c->scratch_size, sizeof(double), &memory));
-    c->scratch = memory;
+    HB_TRY(HB_NEW(c->context, c->scratch, threads * c->scratch_size));
     const hb_status status = hb_parallel_for(c->context, "reading images",
                                              (c->out->count + BLOCK - 1) / BLOCK, convert_block, c);
     hb_release(c->context, c->scratch);

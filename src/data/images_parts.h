@@ -1,6 +1,5 @@
 /* data/images_parts.h: what the files of image sets share. */
-#ifndef HB_DATA_IMAGES_PARTS_H
-#define HB_DATA_IMAGES_PARTS_H
+#pragma once
 
 #include <heatball/images.h>
 
@@ -19,5 +18,3 @@ void hb_resizer_destroy(hb_resizer *resizer);         /* NULL is fine */
 size_t hb_resizer_scratch(const hb_resizer *resizer); /* numbers that apply needs */
 void hb_resizer_apply(const hb_resizer *resizer, const unsigned char *in, double *scratch,
                       double *out);
-
-#endif

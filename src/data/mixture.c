@@ -95,9 +95,8 @@ hb_status hb_mixture_create(hb_context *context, int dim, size_t count, const do
              "count is %zu; a mixture has 1 to %d components", count, INT32_MAX);
     HB_CHECK(context, weights && means && covariances && out, HB_ERROR_ARGUMENT,
              "weights, means, covariances or out of a mixture is NULL");
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_mixture), &memory));
-    hb_mixture *mixture = memory;
+    hb_mixture *mixture;
+    HB_TRY(HB_NEW(context, mixture, 1));
     *mixture = (hb_mixture){.context = context, .dim = dim, .count = count, .modes = (int)count};
     hb_status status = allocate_parts(context, mixture);
     if (status == HB_OK) status = fill_parts(context, mixture, weights, means, covariances);

@@ -2,8 +2,7 @@
  *
  * Each covariance is kept by its axes (eigenvectors) and variances along them. OU and VE carry a
  * component N(m, C) to N(a m, a^2 C + b I): the axes stay, the variances become a^2 lambda + b. */
-#ifndef HB_DATA_MIXTURE_H
-#define HB_DATA_MIXTURE_H
+#pragma once
 
 #include "base/memory.h"
 
@@ -45,5 +44,3 @@ hb_status hb_mixture_nearest(hb_context *context, const hb_mixture *mixture, siz
 /* A box that reaches `deviations` standard deviations beyond every component at a transition. */
 void hb_mixture_box(const hb_mixture *mixture, const hb_transition *transition, double deviations,
                     double *low, double *high);
-
-#endif

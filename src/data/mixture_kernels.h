@@ -1,6 +1,5 @@
 /* data/mixture_kernels.h: the sum over components at many points, once per instruction set. */
-#ifndef HB_DATA_MIXTURE_KERNELS_H
-#define HB_DATA_MIXTURE_KERNELS_H
+#pragma once
 
 #include "base/cpu.h"
 
@@ -30,5 +29,3 @@ typedef void (*hb_mixture_kernel)(const hb_packed_mixture *mixture, size_t n, co
                                   double *scratch, double *largest, double *sum, double *gradient);
 
 HB_KERNELS(hb_mixture_kernel, hb_mixture_kernel)
-
-#endif

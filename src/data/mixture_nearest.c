@@ -60,9 +60,8 @@ hb_status hb_mixture_nearest(hb_context *context, const hb_mixture *mixture, siz
                              const double *x, size_t *component, double *squares)
 {
     const size_t d = (size_t)mixture->dim;
-    void *memory;
-    HB_TRY(hb_allocate(context, mixture->count, sizeof(double), &memory));
-    double *offset = memory;
+    double *offset;
+    HB_TRY(HB_NEW(context, offset, mixture->count));
     for (size_t k = 0; k < mixture->count; k++) {
         offset[k] = log(mixture->weight[k]);
         for (size_t r = 0; r < d; r++) offset[k] -= 0.5 * log(mixture->variance[k * d + r]);

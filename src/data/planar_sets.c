@@ -220,9 +220,8 @@ hb_status hb_mixture_named(hb_context *context, const char *name, hb_mixture **o
 {
     const planar_entry *entry = find_entry(name);
     if (!entry) return refuse_name(context, name);
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(planar_set), &memory));
-    planar_set *set = memory;
+    planar_set *set;
+    HB_TRY(HB_NEW(context, set, 1));
     set->count = 0;
     set->modes = 0;
     entry->make(set);

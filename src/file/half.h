@@ -2,12 +2,9 @@
  *
  * 11 bits of precision, up to 65504. To the nearest, ties to even; what is larger becomes
  * infinite, and what is below 2^-25 becomes 0. */
-#ifndef HB_FILE_HALF_H
-#define HB_FILE_HALF_H
+#pragma once
 
 #include <stdint.h>
 
 uint16_t hb_half_of(float value);
 float hb_half_value(uint16_t half);
-
-#endif

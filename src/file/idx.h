@@ -1,6 +1,5 @@
 /* file/idx.h: arrays of bytes in the IDX format, plain or compressed by gzip. */
-#ifndef HB_FILE_IDX_H
-#define HB_FILE_IDX_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -17,5 +16,3 @@ typedef struct hb_idx {
  * short or longer than its header says, with the reason; HB_ERROR_FILE: reading failed. */
 hb_status hb_idx_read(hb_context *context, const char *path, hb_idx *out);
 void hb_idx_release(hb_context *context, hb_idx *idx); /* a zeroed one is fine */
-
-#endif

@@ -1,6 +1,5 @@
 /* file/input.h: opening a file for reading, the one way in for every reader of the library. */
-#ifndef HB_FILE_INPUT_H
-#define HB_FILE_INPUT_H
+#pragma once
 
 #include <heatball/base.h>
 #include <stdio.h>
@@ -17,5 +16,3 @@ hb_status hb_input_descriptor(hb_context *context, const char *path, int *out);
 /* The status for a reader whose file has ferror: HB_ERROR_INTERRUPTED when a stop was asked for,
  * else HB_ERROR_FILE with the reason. */
 hb_status hb_input_failed(hb_context *context, const char *path);
-
-#endif

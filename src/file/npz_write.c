@@ -40,11 +40,10 @@ struct hb_npz {
 
 hb_status hb_npz_create(hb_context *context, const char *path, hb_npz **out)
 {
-    void *memory;
     HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of hb_npz_create is NULL");
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_npz), &memory));
-    hb_npz *npz = memset(memory, 0, sizeof(hb_npz));
+    hb_npz *npz;
+    HB_TRY(HB_NEW_CLEARED(context, npz, 1));
     npz->context = context;
     const hb_status status = hb_writer_create(context, path, &npz->writer);
     if (status != HB_OK) hb_release(context, npz);

@@ -17,9 +17,7 @@
 #include "base/memory.h"
 #include "file/half.h"
 #include "file/input.h"
-#include "file/writer.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -133,10 +131,8 @@ static hb_status header_text(hb_context *context, const char *path, json_t *head
 {
     const size_t flags = JSON_COMPACT | JSON_PRESERVE_ORDER;
     const size_t size = header ? json_dumpb(header, NULL, 0, flags) : 0;
-    void *text;
     HB_CHECK(context, size > 0, HB_ERROR_MEMORY, "no memory for the header of %s", path);
-    HB_TRY(hb_allocate(context, size + 1, 1, &text));
-    *out = text;
+    HB_TRY(HB_NEW(context, *out, size + 1));
     (*out)[size] = '\0';
     HB_CHECK(context, json_dumpb(header, *out, size, flags) == size, HB_ERROR_MEMORY,
              "no memory for the header of %s", path);
@@ -263,7 +259,6 @@ static hb_status tensors_read_bytes(hb_safetensors *file, FILE *stream, char **h
 {
     hb_context *context = file->context;
     struct stat about;
-    void *memory;
     HB_CHECK(context, fstat(fileno(stream), &about) == 0 && S_ISREG(about.st_mode), HB_ERROR_FORMAT,
              "%s is not a regular file", file->path);
     const uint64_t size = (uint64_t)about.st_size;
@@ -274,11 +269,9 @@ static hb_status tensors_read_bytes(hb_safetensors *file, FILE *stream, char **h
              file->path);
     HB_CHECK(context, *length <= size - 8, HB_ERROR_FORMAT, "%s is cut short in its header",
              file->path);
-    HB_TRY(hb_allocate(context, *length, 1, &memory));
-    *header = memory;
+    HB_TRY(HB_NEW(context, *header, *length));
     file->bytes = size - 8 - *length;
-    HB_TRY(hb_allocate(context, file->bytes, 1, &memory));
-    file->data = memory;
+    HB_TRY(HB_NEW(context, file->data, file->bytes));
     HB_CHECK(context,
              fread(*header, 1, *length, stream) == *length &&
                  fread(file->data, 1, file->bytes, stream) == file->bytes,
@@ -361,10 +354,7 @@ static hb_status tensors_parse_all(hb_safetensors *file)
 {
     const char *key;
     json_t *entry;
-    void *memory;
-    HB_TRY(hb_allocate(file->context, json_object_size(file->header) + 1, sizeof(found_tensor),
-                       &memory));
-    file->tensors = memory;
+    HB_TRY(HB_NEW(file->context, file->tensors, json_object_size(file->header) + 1));
     json_object_foreach(file->header, key, entry)
     {
         if (!strcmp(key, "__metadata__")) continue;
@@ -435,9 +425,8 @@ static hb_status tensors_read_all(hb_safetensors *file, FILE *stream)
 
 hb_status hb_safetensors_read(hb_context *context, const char *path, hb_safetensors **out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_safetensors), &memory));
-    hb_safetensors *file = memory;
+    hb_safetensors *file;
+    HB_TRY(HB_NEW(context, file, 1));
     *file = (hb_safetensors){.context = context};
     hb_status status = hb_copy_string(context, path, &file->path);
     FILE *stream = NULL;
@@ -526,9 +515,8 @@ hb_status hb_safetensors_copy(hb_context *context, const hb_safetensors *file, c
         const double value = dtype == HB_DTYPE_F64 ? ((const double *)values)[i]
                                                    : (double)((const float *)values)[i];
         HB_CHECK(context, isfinite(value), HB_ERROR_FORMAT,
-                 "%s: value %llu of %s is %g; the file is "
-                 "damaged",
-                 file->path, (unsigned long long)i + 1, name, value);
+                 "%s: value %llu of %s is %g; the file is damaged", file->path,
+                 (unsigned long long)i + 1, name, value);
     }
     return HB_OK;
 }

@@ -5,8 +5,7 @@
  *                     name: {"dtype": "F32", "shape": [3, 5], "data_offsets": [first, end]}, ...}
  *     the rest      the arrays, little-endian, row by row, without gaps
  * F32 and F64 are known here, and F16 for arrays that are floats in memory. */
-#ifndef HB_FILE_SAFETENSORS_H
-#define HB_FILE_SAFETENSORS_H
+#pragma once
 
 #include <heatball/file.h>
 
@@ -46,5 +45,3 @@ hb_status hb_safetensors_copy(hb_context *context, const hb_safetensors *file, c
 uint64_t hb_safetensors_count(const hb_safetensors *file, const char *name);
 /* Whether the file keeps it as F16. */
 int hb_safetensors_half(const hb_safetensors *file, const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* file/table.h: the readers behind hb_table_read, one for each format. */
-#ifndef HB_FILE_TABLE_H
-#define HB_FILE_TABLE_H
+#pragma once
 
 #include <heatball/file.h>
 #include <stdio.h>
@@ -18,5 +17,3 @@ hb_status hb_npy_read(hb_context *context, const char *path, FILE *file, int *n_
  * header. */
 hb_status hb_csv_read(hb_context *context, const char *path, FILE *file, int *n_axes,
                       uint64_t *shape, double **values, char **names);
-
-#endif

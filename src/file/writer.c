@@ -180,9 +180,7 @@ static int lock_temporary(int descriptor)
 static hb_status writer_open_temporary(hb_writer *writer, mode_t mode)
 {
     const size_t bytes = strlen(writer->target) + 64;
-    void *memory;
-    HB_TRY(hb_allocate(writer->context, bytes, 1, &memory));
-    writer->temporary = memory;
+    HB_TRY(HB_NEW(writer->context, writer->temporary, bytes));
     remove_abandoned(writer->target);
     int n = snprintf(writer->temporary, bytes, "%s.tmp-%ld", writer->target, (long)getpid());
     for (int i = 0; i < TEMPORARY_NAMES; i++) {
@@ -234,9 +232,8 @@ hb_status hb_writer_create(hb_context *context, const char *path, hb_writer **ou
     HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of a writer is NULL");
     *out = NULL;
     HB_CHECK(context, path && path[0], HB_ERROR_PATH, "the path is empty; give the name of a file");
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_writer), &memory));
-    hb_writer *writer = memory;
+    hb_writer *writer;
+    HB_TRY(HB_NEW(context, writer, 1));
     memset(writer, 0, offsetof(hb_writer, buffer));
     writer->context = context;
     writer->descriptor = -1;
@@ -331,12 +328,10 @@ static hb_status writer_agree_name(hb_writer *writer, char **name)
 {
     hb_context *context = writer->context;
     uint64_t length = writer->temporary ? strlen(writer->temporary) + 1 : 0;
-    void *memory;
     HB_TRY(hb_context_agree(context, sizeof length, &length));
     HB_CHECK(context, length > 0, HB_ERROR_ARGUMENT,
              "%s is no file; several processes cannot write it together", writer->path);
-    HB_TRY(hb_allocate(context, length, 1, &memory));
-    *name = memory;
+    HB_TRY(HB_NEW(context, *name, length));
     if (writer->temporary) memcpy(*name, writer->temporary, length);
     return hb_context_agree(context, length, *name);
 }

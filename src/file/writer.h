@@ -1,6 +1,5 @@
 /* file/writer.h: what the formats of this module share with the writer. */
-#ifndef HB_FILE_WRITER_H
-#define HB_FILE_WRITER_H
+#pragma once
 
 #include <heatball/file.h>
 #include <locale.h>
@@ -19,5 +18,3 @@ hb_status hb_csv_text(hb_writer *writer, const char *text);
  * calls printf of this thread follows the C locale. */
 locale_t hb_locale_enter(void);
 void hb_locale_leave(locale_t previous);
-
-#endif

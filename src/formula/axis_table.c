@@ -15,7 +15,6 @@
 #include "formula/panels.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { GAUSS = 16, ORDER = 8, MOST_CELLS = 4096, NEWTON = 12, DEPTH = 12, HALVINGS = 6 };
 static const double FIRST_STEP = 1.0 / 16, REACH = 64, CLOSE = 1e-14;

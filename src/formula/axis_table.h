@@ -1,6 +1,5 @@
 /* formula/axis_table.h: Lamperti's coordinate of a noise that has no closed form, as a table. */
-#ifndef HB_FORMULA_AXIS_TABLE_H
-#define HB_FORMULA_AXIS_TABLE_H
+#pragma once
 
 #include "formula/expression.h"
 
@@ -22,5 +21,3 @@ double hb_axis_table_bend(const hb_axis_table *table, double x); /* its second d
 /* b and its slope as nodes of x, which is hb_build_mapped of y. */
 hb_node hb_axis_table_b_node(const hb_axis_table *table, hb_graph *graph, hb_node x);
 hb_node hb_axis_table_slope_node(const hb_axis_table *table, hb_graph *graph, hb_node x);
-
-#endif

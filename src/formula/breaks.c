@@ -3,7 +3,6 @@
  *
  * A number to reproduce: the argument of abs(x - 1) is x - 1, which is 0 at the kink x = 1. */
 #include "formula/breaks.h"
-#include "base/context.h"
 #include "formula/range_tape.h"
 
 /* What must be 0 where the node is not smooth, up to its sign; HB_NO_NODE: it always is. */

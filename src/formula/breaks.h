@@ -1,6 +1,5 @@
 /* formula/breaks.h: where the operation of a node is not smooth. */
-#ifndef HB_FORMULA_BREAKS_H
-#define HB_FORMULA_BREAKS_H
+#pragma once
 
 #include "formula/graph.h"
 
@@ -14,5 +13,3 @@ typedef enum hb_break_kind {
 hb_node hb_break_argument(hb_graph *graph, hb_node node, hb_break_kind *kind);
 /* The same as a finished node; also -1 when interval arithmetic shows that it is never 0. */
 hb_status hb_break_find(hb_graph *graph, hb_node node, hb_break_kind *kind, hb_node *argument);
-
-#endif

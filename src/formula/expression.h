@@ -3,8 +3,7 @@
  * A graph holds every expression of a problem; equal subexpressions are one node, so derivatives
  * share their parts with what they come from. A program evaluates chosen nodes at many points at
  * once. */
-#ifndef HB_FORMULA_EXPRESSION_H
-#define HB_FORMULA_EXPRESSION_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -46,5 +45,3 @@ hb_status hb_program_run(hb_context *context, const hb_program *program, size_t 
 /* The same at t_step 0: the one time *t, or 1: the times t[n]; bit-identical. */
 hb_status hb_program_run_times(hb_context *context, const hb_program *program, size_t n,
                                const double *x, const double *t, size_t t_step, double *out);
-
-#endif

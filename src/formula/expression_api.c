@@ -11,7 +11,6 @@
 #include "formula/graph.h"
 
 #include <heatball/formula.h>
-#include <string.h>
 
 enum { TASK_POINTS = 8192 }; /* a thread takes this many points at a time */
 

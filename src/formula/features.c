@@ -19,8 +19,6 @@
 #include "base/memory.h"
 #include "formula/breaks.h"
 
-#include <string.h>
-
 enum {
     MAX_RULES = 256,
     MAX_WORK = 4000000,

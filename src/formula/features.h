@@ -1,6 +1,5 @@
 /* formula/features.h: where formulas vary fast along one variable, found from their graph. */
-#ifndef HB_FORMULA_FEATURES_H
-#define HB_FORMULA_FEATURES_H
+#pragma once
 
 #include "formula/graph.h"
 #include "formula/range_tape.h"
@@ -30,5 +29,3 @@ void hb_features_destroy(hb_context *context, hb_features *features);
 double hb_features_width(const hb_features *features, double s);
 /* The first border above s that ends a cell shorter than `narrow`; infinite: none. */
 double hb_features_next(const hb_features *features, double s, double narrow);
-
-#endif

@@ -1,6 +1,5 @@
 /* formula/fingerprint.h: are two formulas the same? */
-#ifndef HB_FORMULA_FINGERPRINT_H
-#define HB_FORMULA_FINGERPRINT_H
+#pragma once
 
 #include "formula/expression.h"
 
@@ -10,5 +9,3 @@
 /* Fingerprints of the nodes 0 .. top, fingerprint[top + 1]. Formulas that the rules of algebra
  * and those listed in fingerprint.c make equal have the same; others differ. */
 void hb_graph_fingerprints(const hb_graph *graph, hb_node top, uint64_t *fingerprint);
-
-#endif

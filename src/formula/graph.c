@@ -13,7 +13,6 @@
 #include "formula/axis_table.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_DIM = 1000000, STOP_PERIOD = 1 << 12 };

@@ -6,8 +6,7 @@
  * Builders return a node, not a status, so that a rule of calculus reads as a formula. When one
  * fails it stores the status in the graph and returns HB_NO_NODE; builders given HB_NO_NODE return
  * it. Whoever starts such a formula ends it with hb_graph_finish. */
-#ifndef HB_FORMULA_GRAPH_H
-#define HB_FORMULA_GRAPH_H
+#pragma once
 
 #include "formula/expression.h"
 
@@ -150,5 +149,3 @@ hb_node hb_build_pow(hb_graph *graph, hb_node a, hb_node b);
 hb_node hb_build_power(hb_graph *graph, hb_node a, int exponent);
 hb_node hb_build_binary(hb_graph *graph, hb_operation op, hb_node a, hb_node b);
 hb_node hb_build_select(hb_graph *graph, hb_node condition, hb_node yes, hb_node no);
-
-#endif

@@ -4,7 +4,6 @@
  * the logarithm of what is made of exponentials alone is taken apart: ln(2 exp(y)^3) = ln 2 + 3 y.
  * That is exact, and formulas in ln x become what they are in y = ln x.
  * A number to reproduce: log(x)^2 with x = exp(y) is y^2. */
-#include "base/context.h"
 #include "base/memory.h"
 #include "formula/graph.h"
 

@@ -9,10 +9,7 @@
  * negative stay together in one logarithm, as two negative ones are a positive product.
  * A number to reproduce: exp(-log(x)^2/2)/x becomes -log(x)^2/2 - log(x). */
 #include "formula/log_form.h"
-#include "base/context.h"
 #include "base/memory.h"
-
-#include <string.h>
 
 enum { MAX_FACTORS = 256 };
 

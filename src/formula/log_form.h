@@ -1,6 +1,5 @@
 /* formula/log_form.h: the logarithm of a formula, taken apart. */
-#ifndef HB_FORMULA_LOG_FORM_H
-#define HB_FORMULA_LOG_FORM_H
+#pragma once
 
 #include "formula/graph.h"
 #include "formula/range_tape.h"
@@ -11,5 +10,3 @@ hb_status hb_log_form(hb_graph *graph, hb_node node, hb_node *out);
 /* Factors of a node by axis: axis[j], 1 .. d, is a product of the factors that have x_j alone;
  * axis[0] those without x, *whole: 0 when one has several coordinates. */
 hb_status hb_log_form_axes(hb_graph *graph, hb_node node, hb_node *axis, int *whole);
-
-#endif

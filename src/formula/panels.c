@@ -18,7 +18,6 @@
 #include "formula/features.h"
 
 #include <float.h>
-#include <string.h>
 
 enum {
     NODES = HB_PANEL_NODES,
@@ -97,9 +96,7 @@ static double panel_tail(const panel *p)
     return fabs(p->c[DEGREE]) + fabs(p->c[DEGREE - 1]) + fabs(p->c[DEGREE - 2]);
 }
 
-/* What samples tell of a panel: the range of 
- * y
- * , and the largest slope times the rounding of s. */
+/* What samples tell of a panel: the range of y, and the largest slope times the rounding of s. */
 typedef struct shown {
     double least, most, rounding;
 } shown;

@@ -1,8 +1,7 @@
 /* formula/panels.h: a function of one variable as polynomials on adaptive panels, its integral,
  * and the inverse of that integral. The time change and the densities on a line both live on
  * this. */
-#ifndef HB_FORMULA_PANELS_H
-#define HB_FORMULA_PANELS_H
+#pragma once
 
 #include <heatball/base.h>
 #include <math.h>
@@ -46,5 +45,3 @@ hb_status hb_panels_integral(hb_context *context, const hb_panels *panels, doubl
 hb_status hb_panels_inverse(hb_context *context, const hb_panels *panels, double value, double *s);
 double hb_panels_total(const hb_panels *panels); /* the integral over [low, high] */
 double hb_panels_error(const hb_panels *panels); /* of it: what the last coefficients could add */
-
-#endif

@@ -1,6 +1,5 @@
 /* formula/parse_expression.h: what the parser and its messages share. */
-#ifndef HB_FORMULA_PARSE_EXPRESSION_H
-#define HB_FORMULA_PARSE_EXPRESSION_H
+#pragma once
 
 #include "formula/graph.h"
 
@@ -32,5 +31,3 @@ hb_status hb_parser_fail(const hb_parser *parser, size_t place, const char *form
 hb_status hb_parser_unexpected(const hb_parser *parser, const char *wanted);
 /* The message for a name that nobody knows. */
 hb_status hb_parser_unknown(const hb_parser *parser, size_t place, size_t length);
-
-#endif

@@ -7,7 +7,6 @@
  * What does not depend on x (numbers, t, sin(t), ...) is a scalar, computed once per run. Where t
  * occurs a second program is made, for points that have a time each: there t is a column.
  * Must reproduce: x - x^3 is a load, x^2 = x x, x - x^2 x and a store, in two registers. */
-#include "base/context.h"
 #include "base/memory.h"
 #include "formula/program_kernels.h"
 

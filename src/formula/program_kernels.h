@@ -3,8 +3,7 @@
  *
  * A register holds one value for each point of a block. An operand is a register, or one scalar for
  * all points: operand r >= 0 is register r, operand -1-s is scalar s. */
-#ifndef HB_FORMULA_PROGRAM_KERNELS_H
-#define HB_FORMULA_PROGRAM_KERNELS_H
+#pragma once
 
 #include "base/cpu.h"
 #include "formula/graph.h"
@@ -63,5 +62,3 @@ int hb_instruction_operands(const hb_instruction *in); /* how many of a, b, c ar
 typedef void (*hb_program_kernel)(size_t count, const hb_instruction *code, const hb_block *block);
 
 HB_KERNELS(hb_program_kernel, hb_program_kernel)
-
-#endif

@@ -1,6 +1,5 @@
 /* formula/range_tape.h: formulas evaluated on intervals. */
-#ifndef HB_FORMULA_RANGE_TAPE_H
-#define HB_FORMULA_RANGE_TAPE_H
+#pragma once
 
 #include "formula/expression.h"
 
@@ -22,5 +21,3 @@ size_t hb_range_tape_size(const hb_range_tape *tape);
  * all numbers where none are known. work[hb_range_tape_size]. */
 void hb_range_tape_run(const hb_range_tape *tape, const hb_interval *x, hb_interval t,
                        hb_interval *work, hb_interval *out);
-
-#endif

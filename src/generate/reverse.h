@@ -8,8 +8,7 @@
  *     SDE   dx = 2 (s - F/2) |dtau| + sqrt(2) dW,      ODE   dx = (s - F) |dtau|,
  * are those of VE with s - F/2 and s - F in the place of s. Their steps are of order 2 for any such
  * field; only that D is a posterior mean is lost. */
-#ifndef HB_GENERATE_REVERSE_H
-#define HB_GENERATE_REVERSE_H
+#pragma once
 
 #include "base/context.h"
 #include "base/memory.h"
@@ -223,5 +222,3 @@ typedef struct hb_affine {
 } hb_affine;
 hb_status hb_affine_step(const hb_reverse *run, const hb_affine *step, uint64_t first, size_t rows,
                          const double *other, double *x);
-
-#endif

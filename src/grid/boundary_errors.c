@@ -14,7 +14,6 @@
  * once more in a wider box; the difference of the two v, times WIDER_FACTOR, is added. A number
  * to reproduce: a box that lacks 1e-4 of the start adds 3e-4 at the maximum. */
 #include "grid/boundary_errors.h"
-#include "base/context.h"
 #include "base/memory.h"
 #include "grid/grid_constants.h"
 #include "grid/tensor_scheme.h"
@@ -103,16 +102,15 @@ static void boundary_apply_rule(hb_grid *grid, int level, const hb_error_rule *r
 hb_status hb_grid_combine_by(hb_grid *grid, int level, const hb_error_rule *rule, double *middle,
                              double *coarse)
 {
-    void *memory;
     const hb_mesh *mesh = &grid->mesh[2];
     if (!rule) return hb_grid_combine(grid, level, middle, coarse);
-    HB_TRY(hb_allocate(grid->context, mesh->size, sizeof(double), &memory));
-    double *depth = memory; /* coarse is overwritten */
+    double *depth; /* coarse is overwritten */
+    HB_TRY(HB_NEW(grid->context, depth, mesh->size));
     const double top = hb_mesh_top(mesh, coarse);
     for (size_t i = 0; i < mesh->size; i++) depth[i] = top - coarse[i];
     const hb_status status = hb_grid_combine(grid, level, middle, coarse);
     if (status == HB_OK) boundary_apply_rule(grid, level, rule, depth);
-    hb_release(grid->context, memory);
+    hb_release(grid->context, depth);
     return status;
 }
 

@@ -1,6 +1,5 @@
 /* grid/boundary_errors.h: what a box loses, and what its boundaries turn back. */
-#ifndef HB_GRID_BOUNDARY_ERRORS_H
-#define HB_GRID_BOUNDARY_ERRORS_H
+#pragma once
 
 #include "grid/grid_kept.h"
 
@@ -34,5 +33,3 @@ void hb_grid_boundary_parts(const hb_grid *grid, const double *coarse, double *w
 void hb_grid_add_boundary_parts(hb_grid *grid, int level, const double *parts);
 /* The largest of them in the cell of a point; 0 outside of the box. */
 double hb_grid_boundary_part_at(const hb_grid *grid, const double *parts, const double *x);
-
-#endif

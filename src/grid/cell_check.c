@@ -166,10 +166,8 @@ static hb_status check_cells(hb_grid *grid, const hb_mesh *mesh, const hb_proble
     const hb_drift_facts *facts = hb_problem_facts(problem);
     if (!facts->is_formula) return HB_OK;
     cell_check c = {.context = grid->context, .problem = problem, .dim = mesh->dim};
-    void *memory;
     int bad = 0;
-    HB_TRY(hb_allocate(grid->context, (size_t)facts->n_breaks + 1, sizeof(hb_interval), &memory));
-    c.arguments = memory;
+    HB_TRY(HB_NEW(grid->context, c.arguments, (size_t)facts->n_breaks + 1));
     const double top = hb_mesh_top(mesh, v);
     hb_status status = HB_OK;
     for (size_t i = 0; i < mesh->size && status == HB_OK && !bad; i++) {
@@ -178,7 +176,7 @@ static hb_status check_cells(hb_grid *grid, const hb_mesh *mesh, const hb_proble
         box[mesh->dim] = (hb_interval){0, tau_end};
         status = check_cell(&c, box, &bad);
     }
-    hb_release(grid->context, memory);
+    hb_release(grid->context, c.arguments);
     grid->info.unresolved |= bad;
     return status;
 }

@@ -1,7 +1,6 @@
 /* grid/fitted_scheme.h: the coefficients of the exponentially fitted scheme, also as rates of a
  * chain. */
-#ifndef HB_GRID_FITTED_SCHEME_H
-#define HB_GRID_FITTED_SCHEME_H
+#pragma once
 
 #include "base/memory.h"
 #include "base/thread_pool.h"
@@ -34,5 +33,3 @@ hb_status hb_fitted_update(hb_fitted *fitted, double tau); /* the coefficients a
 
 /* B(z) = z/(exp(z) - 1) and B(-z) = z + B(z), without cancellation. */
 void hb_bernoulli(double z, double *plain, double *mirrored);
-
-#endif

@@ -87,10 +87,8 @@ static hb_status box_lay_steps(box_search *s)
     const hb_time_cuts *cuts = hb_problem_cuts(s->problem);
     const double even = (s->tau_end - s->tau_begin) / s->steps;
     const size_t most = (size_t)s->steps + (size_t)(PIECE_STEPS + 1) * ((size_t)cuts->n + 1) + 1;
-    void *memory;
     if (!(hb_cuts_after(cuts, s->tau_begin, s->tau_end) < s->tau_end)) return HB_OK;
-    HB_TRY(hb_allocate(s->context, most, sizeof(double), &memory));
-    s->tau = memory;
+    HB_TRY(HB_NEW(s->context, s->tau, most));
     s->tau[s->steps = 0] = s->tau_begin;
     for (double low = s->tau_begin, high; low < s->tau_end; low = high) {
         high = hb_cuts_after(cuts, low, s->tau_end);

@@ -1,6 +1,5 @@
 /* grid/grid_box.h: where the mass goes, and how fine it is. */
-#ifndef HB_GRID_GRID_BOX_H
-#define HB_GRID_GRID_BOX_H
+#pragma once
 
 #include "grid/grid_mesh.h"
 
@@ -55,5 +54,3 @@ typedef struct hb_layout_flaws {
 hb_status hb_grid_layout(hb_context *context, const hb_problem *problem, double tau_end,
                          const double *low, const double *high, const int *cells, hb_axis *axes,
                          hb_layout_flaws *flaws);
-
-#endif

@@ -3,8 +3,7 @@
  * What was measured stands beside a constant. The scripts that fitted them are not in the tree;
  * tests/grid/test_grid.c and test_grid_errors.c check the result: at least 95 % of all errors are
  * below the reported ones (docs/explanation/accuracy.md). Limits of memory and time are where they are used. */
-#ifndef HB_GRID_GRID_CONSTANTS_H
-#define HB_GRID_GRID_CONSTANTS_H
+#pragma once
 
 /* ---- errors of refinement and of time (grid_extrapolate.c) ---- */
 
@@ -61,5 +60,3 @@ static const double STRICT = 1.0 / 3;    /* of the tolerance there: many steps a
  * by which part of its span. */
 static const double BOUNDARY_PART[] = {1e-5, 1e-2, 3e-2}, GROWTH = 0.15;
 static const double NARROW = 1e-3; /* variance of a density instead of a point, over noise^2 time */
-
-#endif

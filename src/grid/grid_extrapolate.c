@@ -12,7 +12,6 @@
  * integration (TIME_FACTOR + depth) tolerances (from a point twice that), local ones below DEEP
  * (time_stepper.c). Slopes: the same from differences of D, and 4/h and 1/width-like factors.
  * docs/explanation/grid.md has the reasons. */
-#include "base/context.h"
 #include "base/memory.h"
 #include "grid/grid_constants.h"
 #include "grid/grid_kept.h"

@@ -1,6 +1,5 @@
 /* grid/grid_kept.h: a solved grid, and how its three meshes become one answer with an error. */
-#ifndef HB_GRID_GRID_KEPT_H
-#define HB_GRID_GRID_KEPT_H
+#pragma once
 
 #include "grid/grid_box.h"
 #include "grid/quintic_spline.h"
@@ -80,5 +79,3 @@ hb_status hb_grid_find_peclet(hb_grid *grid, const hb_problem *problem, const do
 hb_status hb_grid_combine(hb_grid *grid, int level, double *middle, double *coarse);
 /* Adds to the errors of a level what jumps of the drift between nodes do to slopes beside them. */
 hb_status hb_grid_jump_errors(hb_grid *grid, const hb_problem *problem, int level);
-
-#endif

@@ -20,7 +20,6 @@
 #include "problem/time_cuts.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     MOST_ROOTS = 40,

@@ -1,6 +1,5 @@
 /* grid/grid_mesh.h: a box of nodes, and its lines in strands. */
-#ifndef HB_GRID_GRID_MESH_H
-#define HB_GRID_GRID_MESH_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -68,5 +67,3 @@ typedef struct hb_strand {
 
 size_t hb_mesh_strands(const hb_mesh *mesh, int axis);
 hb_strand hb_mesh_strand(const hb_mesh *mesh, int axis, size_t index);
-
-#endif

@@ -44,9 +44,8 @@ hb_status hb_grid_find_peclet(hb_grid *grid, const hb_problem *problem, const do
     double tau[2 * MOST_TIMES];
     const int times = hb_cuts_sample(hb_problem_cuts(problem), grid->info.tau,
                                      hb_problem_is_autonomous(problem) ? 1 : TIMES[d - 1], tau);
-    void *memory;
-    HB_TRY(hb_allocate(grid->context, 1, sizeof(peclet_search), &memory));
-    peclet_search *g = memory;
+    peclet_search *g;
+    HB_TRY(HB_NEW(grid->context, g, 1));
     *g = (peclet_search){.context = grid->context, .problem = problem, .fine = &grid->mesh[0]};
     const double top = hb_mesh_top(mesh, v);
     hb_status status = HB_OK;
@@ -58,6 +57,6 @@ hb_status hb_grid_find_peclet(hb_grid *grid, const hb_problem *problem, const do
         g->n = 0;
     }
     grid->peclet = fmax(grid->peclet, g->most);
-    hb_release(grid->context, memory);
+    hb_release(grid->context, g);
     return status;
 }

@@ -16,7 +16,6 @@
 #include "problem/time_cuts.h"
 
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -184,9 +183,8 @@ int hb_grid_fits(int dim, const int *points, const hb_grid_box *box)
 
 hb_status hb_grid_create(const hb_grid_request *r, hb_grid **out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(r->context, 1, sizeof(hb_grid), &memory));
-    hb_grid *grid = memset(memory, 0, sizeof(hb_grid));
+    hb_grid *grid;
+    HB_TRY(HB_NEW_CLEARED(r->context, grid, 1));
     grid->context = r->context;
     grid->max_time = r->settings.max_time;
     grid->deadline = r->deadline;

@@ -1,7 +1,6 @@
 /* grid/grid_request.h: what is asked of a grid, and the steps to a solved one that all solutions
  * share. */
-#ifndef HB_GRID_GRID_REQUEST_H
-#define HB_GRID_GRID_REQUEST_H
+#pragma once
 
 #include "grid/grid_kept.h"
 
@@ -50,5 +49,3 @@ hb_status hb_grid_allocate(hb_grid *grid, double bytes);
 hb_status hb_grid_allocate_levels(hb_grid *grid, size_t size, double **out);
 /* Mass and boundary of info, from v[mesh[0].size]. */
 void hb_grid_set_info(hb_grid *grid, const double *v);
-
-#endif

@@ -189,14 +189,13 @@ hb_status hb_scaling_flaws(hb_context *context, const hb_grid_scaling *z, const 
     const hb_drift_facts *facts = hb_problem_facts(z->problem);
     const double size = hb_scaling_size(z, z->tau_end);
     hb_interval box[3];
-    void *memory;
+    hb_interval *arguments;
     if (facts->n_breaks == 0) return HB_OK;
     for (size_t a = 0; a < z->d; a++)
         box[a] = (hb_interval){z->place[a] + size * low[a], z->place[a] + size * high[a]};
-    HB_TRY(hb_allocate(context, (size_t)facts->n_breaks, sizeof(hb_interval), &memory));
-    const hb_interval *arguments = memory;
+    HB_TRY(HB_NEW(context, arguments, (size_t)facts->n_breaks));
     hb_status status =
-        hb_problem_ranges(context, z->problem, box, (hb_interval){0, z->tau_end}, NULL, memory);
+        hb_problem_ranges(context, z->problem, box, (hb_interval){0, z->tau_end}, NULL, arguments);
     for (int k = 0; k < facts->n_breaks && status == HB_OK; k++) {
         if (arguments[k].low > 0 || arguments[k].high < 0) continue;
         if (facts->breaks[k].kind == HB_BREAK_JUMP)
@@ -207,7 +206,7 @@ hb_status hb_scaling_flaws(hb_context *context, const hb_grid_scaling *z, const 
                         "grows from a point can follow; the methods particles and walk answer");
         flaws->kinks |= facts->breaks[k].kind == HB_BREAK_KINK;
     }
-    hb_release(context, memory);
+    hb_release(context, arguments);
     return status;
 }
 
@@ -225,8 +224,7 @@ static hb_status scaled_request(const hb_grid_scaling *z, const hb_grid_request 
     out->at = NULL;
     HB_CHECK(r->context, !kept || given->keep_from > z->tau_start, HB_ERROR_ARGUMENT,
              "keep_from is tau = %g; an initial condition that is a point has no density at tau = "
-             "0, so it must "
-             "be above %.3g",
+             "0, so it must be above %.3g",
              given->keep_from, z->tau_start);
     if (kept) out->settings.keep_from = hb_scaling_sigma(z, given->keep_from);
     for (size_t a = 0; a < d; a++) {
@@ -239,9 +237,8 @@ static hb_status scaled_request(const hb_grid_scaling *z, const hb_grid_request 
                  a + 1, given->low[a], given->high[a], z->place[a], z->place[a] - 7 * size,
                  z->place[a] + 7 * size);
     }
-    void *memory;
-    HB_TRY(hb_allocate(r->context, 2 * n * d + 1, sizeof(double), &memory));
-    double *xi = memory;
+    double *xi;
+    HB_TRY(HB_NEW(r->context, xi, 2 * n * d + 1));
     out->n_at = kept ? 2 * n : n;
     const double before = kept ? hb_scaling_size(z, given->keep_from) : size;
     for (size_t i = 0; i < out->n_at * d; i++)

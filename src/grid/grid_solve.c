@@ -277,10 +277,9 @@ static hb_status attempt_solve(const attempt *t, hb_grid *grid, coarse_levels *a
 static hb_status attempt_run(const attempt *t, hb_grid **out)
 {
     hb_grid *grid;
-    void *memory;
     *out = NULL;
-    HB_TRY(hb_allocate(t->ask.context, 1, sizeof(coarse_levels), &memory));
-    coarse_levels *all = memset(memory, 0, sizeof *all);
+    coarse_levels *all;
+    HB_TRY(HB_NEW_CLEARED(t->ask.context, all, 1));
     hb_status status = hb_grid_create(&t->ask, &grid);
     if (status == HB_OK) {
         grid->grown = t->grown;
@@ -293,7 +292,7 @@ static hb_status attempt_run(const attempt *t, hb_grid **out)
     hb_release(t->ask.context, all->middle[0]);
     hb_release(t->ask.context, all->coarse[0]);
     hb_release(t->ask.context, all->wider[0]);
-    hb_release(t->ask.context, memory);
+    hb_release(t->ask.context, all);
     return status;
 }
 
@@ -362,8 +361,7 @@ static hb_status request_refuse_point(const hb_grid_request *r)
         NARROW * spread, NARROW);
     return hb_fail(r->context, HB_ERROR_ARGUMENT,
                    "the initial condition is a point, which the grid takes where a change of "
-                   "coordinates makes "
-                   "the noise a number; %s",
+                   "coordinates makes the noise a number; %s",
                    hb_problem_noise_kind(r->problem) == HB_NOISE_MATRIX
                        ? "take the method particles, or walk where the drift is linear"
                    : spread > 0 ? advice
@@ -385,8 +383,7 @@ hb_status hb_grid_solve_finite(hb_context *context, const hb_problem *problem,
     HB_CHECK(context, !(hb_cuts_after(hb_problem_cuts(problem), 0, r.tau_end) < r.tau_end),
              HB_ERROR_NUMERICAL,
              "the initial condition is a point, and drift or noise have a narrow pulse in t, which "
-             "a grid that "
-             "grows from a point does not follow; take the method particles%s",
+             "a grid that grows from a point does not follow; take the method particles%s",
              hb_problem_is_linear(problem) ? " or walk" : "");
     if (hb_tensor_is_needed(problem)) return request_refuse_point(&r);
     return hb_grid_solve_scaled(&r, out);

@@ -1,6 +1,5 @@
 /* grid/grid_solve.h: v(x, tau) at finite times. */
-#ifndef HB_GRID_GRID_SOLVE_H
-#define HB_GRID_GRID_SOLVE_H
+#pragma once
 
 #include "grid/grid_request.h"
 #include "grid/grid_start.h"
@@ -25,5 +24,3 @@ hb_status hb_grid_run_meshes(hb_grid *grid, const hb_problem *problem, const hb_
 /* Bytes that a run on a mesh takes, about; that all runs of a grid take. */
 double hb_run_bytes(const hb_mesh *mesh, int tensor);
 double hb_grid_run_bytes(const hb_grid *grid);
-
-#endif

@@ -221,7 +221,6 @@ static hb_status cell_masses(hb_context *context, const hb_problem *problem, con
                              double *v, int *known)
 {
     double mass;
-    void *memory;
     HB_TRY(hb_problem_initial_axis_mass(context, problem, 0, 0, 1, known, &mass));
     HB_CHECK(context, *known || !hb_problem_initial_facts(problem)->broken, HB_ERROR_NUMERICAL,
              "the initial density has kinks or jumps that no node of a grid is on; the methods "
@@ -231,11 +230,11 @@ static hb_status cell_masses(hb_context *context, const hb_problem *problem, con
     hb_status status = HB_OK;
     for (int a = 0; a < mesh->dim && status == HB_OK; a++) {
         const size_t stride = hb_mesh_stride(mesh, a), n = (size_t)mesh->nodes[a];
-        HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
-        const double *density = memory; // (n)
-        status = share_masses(context, problem, mesh, a, memory);
+        double *density; // (n)
+        HB_TRY(HB_NEW(context, density, n));
+        status = share_masses(context, problem, mesh, a, density);
         for (size_t i = 0; i < mesh->size && status == HB_OK; i++) v[i] += density[i / stride % n];
-        hb_release(context, memory);
+        hb_release(context, density);
     }
     return status;
 }

@@ -1,6 +1,5 @@
 /* grid/grid_start.h: initial data on a mesh. */
-#ifndef HB_GRID_GRID_START_H
-#define HB_GRID_GRID_START_H
+#pragma once
 
 #include "grid/grid_box.h"
 #include "grid/grid_mesh.h"
@@ -27,5 +26,3 @@ hb_status hb_grid_start(hb_context *context, const hb_problem *problem, const hb
                         const hb_start_plan *plan, double *log_mass, double *v, double *tau);
 /* The tau of a rough start. */
 double hb_grid_start_tau(const hb_mesh *mesh);
-
-#endif

@@ -19,7 +19,6 @@
 
 #include <cvode/cvode.h>
 #include <math.h>
-#include <string.h>
 
 enum { MOST = HB_KRYLOV_MOST };
 
@@ -168,9 +167,8 @@ static hb_status krylov_allocate(krylov *s)
 SUNLinearSolver hb_krylov_create(hb_context *context, hb_scheme *scheme, void *cvode,
                                  SUNContext sun)
 {
-    void *memory;
-    if (hb_allocate(context, 1, sizeof(krylov), &memory) != HB_OK) return NULL;
-    krylov *s = memset(memory, 0, sizeof(krylov));
+    krylov *s;
+    if (HB_NEW_CLEARED(context, s, 1) != HB_OK) return NULL;
     s->context = context;
     s->scheme = scheme;
     s->cvode = cvode;

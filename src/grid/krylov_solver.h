@@ -1,6 +1,5 @@
 /* grid/krylov_solver.h: what CVODE works with: its linear systems and its vectors. */
-#ifndef HB_GRID_KRYLOV_SOLVER_H
-#define HB_GRID_KRYLOV_SOLVER_H
+#pragma once
 
 #include "grid/scheme.h"
 
@@ -23,5 +22,3 @@ N_Vector hb_grid_vector_create(hb_thread_pool *pool, size_t size, SUNContext sun
 /* out_i = f(x_i) for a vector's entries first .. first+count-1, by the pool of x. */
 typedef void (*hb_vector_map)(void *user, size_t first, size_t count);
 void hb_grid_vector_map(N_Vector x, hb_vector_map map, void *user);
-
-#endif

@@ -21,7 +21,6 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include <string.h>
 
 typedef struct mesh_runs mesh_runs;
 

@@ -1,6 +1,5 @@
 /* grid/quintic_spline.h: C4 interpolation on a mesh, tensor products of quintic B-splines. */
-#ifndef HB_GRID_QUINTIC_SPLINE_H
-#define HB_GRID_QUINTIC_SPLINE_H
+#pragma once
 
 #include "grid/grid_mesh.h"
 
@@ -22,5 +21,3 @@ double hb_spline_value(const hb_mesh *mesh, const double *coefficients,
 
 /* The value at x[dim]. */
 double hb_spline_at(const hb_mesh *mesh, const double *coefficients, const double *x);
-
-#endif

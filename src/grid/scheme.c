@@ -137,9 +137,8 @@ hb_status hb_scheme_create(hb_context *context, const hb_problem *problem, const
                            int breaks, hb_scheme **out)
 {
     *out = NULL;
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_scheme), &memory));
-    hb_scheme *s = memset(memory, 0, sizeof(hb_scheme));
+    hb_scheme *s;
+    HB_TRY(HB_NEW_CLEARED(context, s, 1));
     const int scalar = hb_problem_noise_kind(problem) == HB_NOISE_SCALAR;
     s->ops = scalar ? &hb_fitted_ops : &hb_tensor_ops;
     s->context = context;

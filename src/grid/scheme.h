@@ -1,6 +1,5 @@
 /* grid/scheme.h: a scheme for v = ln u on a mesh: rates, and linear systems with their Jacobian. */
-#ifndef HB_GRID_SCHEME_H
-#define HB_GRID_SCHEME_H
+#pragma once
 
 #include "base/thread_pool.h"
 #include "grid/grid_mesh.h"
@@ -49,5 +48,3 @@ void hb_scheme_extend(hb_scheme *scheme, int k, const double *factors,
 /* x = sum of factors_j s_j over j < used. */
 void hb_scheme_combine(hb_scheme *scheme, int used, const double *factors,
                        const hb_directions *directions, double *x);
-
-#endif

@@ -1,7 +1,6 @@
 /* grid/scheme_body.h: a scheme from inside: its operations, and what scheme_lines.c solves along
  * lines. */
-#ifndef HB_GRID_SCHEME_BODY_H
-#define HB_GRID_SCHEME_BODY_H
+#pragma once
 
 #include "base/context.h"
 #include "base/memory.h"
@@ -75,5 +74,3 @@ void hb_scheme_column(const hb_mesh *mesh, size_t index, size_t *first, size_t *
 void hb_scheme_keep_lines(const hb_scheme *scheme, const hb_block *block,
                           const hb_scheme_scratch *own);
 int hb_scheme_all_finite(size_t n, const double *rate); /* and none beyond HB_LARGEST_RATE */
-
-#endif

@@ -1,8 +1,7 @@
 /* grid/scheme_kernels.h: the loops of the fitted scheme, once per instruction set.
  *
  * Rates are double. What Newton's linear systems need is float in d = 2, 3 (scheme_lines.c). */
-#ifndef HB_GRID_SCHEME_KERNELS_H
-#define HB_GRID_SCHEME_KERNELS_H
+#pragma once
 
 #include "base/cpu.h"
 
@@ -72,5 +71,3 @@ typedef struct hb_scheme_kernels {
 } hb_scheme_kernels;
 
 HB_KERNELS(hb_scheme_kernels, hb_scheme_kernels)
-
-#endif

@@ -365,9 +365,8 @@ hb_status hb_tensor_create(hb_context *context, const hb_problem *problem, const
                            hb_tensor **out)
 {
     *out = NULL;
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_tensor), &memory));
-    hb_tensor *s = memset(memory, 0, sizeof(hb_tensor));
+    hb_tensor *s;
+    HB_TRY(HB_NEW_CLEARED(context, s, 1));
     s->context = context;
     s->problem = problem;
     s->kernels = hb_scheme_kernels_of(context->isa);

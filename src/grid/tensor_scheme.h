@@ -1,8 +1,7 @@
 /* grid/tensor_scheme.h: the scheme for noise that is a tensor D(x,t): rates of v = ln u, and
  * what of their Jacobian is not along lines. It is part of an hb_scheme, which solves along
  * lines. */
-#ifndef HB_GRID_TENSOR_SCHEME_H
-#define HB_GRID_TENSOR_SCHEME_H
+#pragma once
 
 #include "grid/grid_mesh.h"
 
@@ -26,5 +25,3 @@ hb_status hb_tensor_rate(hb_tensor *tensor, double t, const double *v, double *r
 void hb_tensor_add_coupling(hb_tensor *tensor, const double *x, double *out);
 /* The depth at which initial data have a floor, and are held up by the rates; by dimension. */
 static const double HB_TENSOR_DEEPEST[] = {100, 60, 50};
-
-#endif

@@ -149,9 +149,8 @@ hb_status hb_stepper_create(hb_context *context, hb_scheme *scheme,
                             const hb_stepper_settings *settings, const double *v, hb_stepper **out)
 {
     *out = NULL;
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_stepper), &memory));
-    hb_stepper *s = memset(memory, 0, sizeof(hb_stepper));
+    hb_stepper *s;
+    HB_TRY(HB_NEW_CLEARED(context, s, 1));
     s->context = context;
     s->scheme = scheme;
     s->settings = *settings;

@@ -1,6 +1,5 @@
 /* grid/time_stepper.h: v(tau) of a scheme, by CVODE. */
-#ifndef HB_GRID_TIME_STEPPER_H
-#define HB_GRID_TIME_STEPPER_H
+#pragma once
 
 #include "grid/scheme.h"
 #include "problem/time_cuts.h"
@@ -29,5 +28,3 @@ hb_status hb_stepper_run(hb_stepper *stepper, int n_levels, const double *levels
 int hb_stepper_steps(const hb_stepper *stepper); /* taken so far; 0 for NULL */
 /* The tolerance at depth = max v - v, when the one in the core region is given. */
 double hb_stepper_tolerance(double tolerance, double depth);
-
-#endif

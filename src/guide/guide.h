@@ -1,7 +1,6 @@
 /* guide/guide.h: a network that knows about where a problem's paths came from, and walks along
  * it. */
-#ifndef HB_GUIDE_GUIDE_H
-#define HB_GUIDE_GUIDE_H
+#pragma once
 
 #include "base/memory.h"
 #include "sampling/estimator.h"
@@ -55,5 +54,3 @@ hb_status hb_guide_estimator(hb_context *context, const hb_problem *problem, dou
                              const hb_network_settings *network,
                              const hb_sampling_settings *sampling, size_t n, const double *points,
                              const hb_model *model, hb_estimator *out);
-
-#endif

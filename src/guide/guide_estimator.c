@@ -13,7 +13,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 typedef struct guided {
     hb_guide guide;
@@ -85,9 +84,8 @@ hb_status hb_guide_estimator(hb_context *context, const hb_problem *problem, dou
                              const hb_sampling_settings *sampling, size_t n, const double *points,
                              const hb_model *model, hb_estimator *out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(guided), &memory));
-    guided *g = memset(memory, 0, sizeof *g);
+    guided *g;
+    HB_TRY(HB_NEW_CLEARED(context, g, 1));
     g->guide.context = context;
     g->n = n;
     g->points = points;

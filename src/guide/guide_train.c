@@ -8,7 +8,6 @@
 #include "guide/guide.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { ROWS = 20000, CENTRES = 1000 };
 static const double FIRST_TAU = 0.05; /* of the last */

@@ -18,7 +18,6 @@
  *
  * Must reproduce, with any network: F = -x from N(0,1), tau 0.5, x = 0: the mean of e^w is 1/sqrt(2
  * pi) = 0.398942 for h -> 0 (tests/python/test_solve_network.py has it in four dimensions). */
-#include "base/context.h"
 #include "base/linear_algebra.h"
 #include "guide/guide.h"
 #include "random/streams.h"

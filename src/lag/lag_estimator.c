@@ -14,7 +14,6 @@
 #include "lag/lag_pilot.h"
 #include "particle/particle_estimator.h"
 #include "problem/drift_facts.h"
-#include "problem/noise.h"
 #include "problem/time_cuts.h"
 #include "random/streams.h"
 
@@ -76,8 +75,7 @@ static void lag_destroy(void *self)
     hb_release(p->task.context, p);
 }
 
-/* ---- rounds
- * -------------------------------------------------------------------------------------- */
+/* ---- rounds ---- */
 
 /* Batches of one task. */
 static size_t lag_group_of(const lag_estimator *p)
@@ -181,8 +179,7 @@ static hb_status lag_diagnostic_round(void *self, uint64_t k, const unsigned cha
     return status;
 }
 
-/* ---- creation
- * ------------------------------------------------------------------------------------ */
+/* ---- creation ---- */
 
 /* The weak error of Heun's step, halved, falls by gain + 1; frozen: for drifts that are not
  * smooth. */
@@ -411,9 +408,8 @@ static hb_status lag_create(lag_estimator *p, const hb_sampling_settings *settin
 hb_status hb_lag_estimator_over(const hb_lag_task *task, const hb_lag_horizon *horizon,
                                 const hb_sampling_settings *settings, hb_estimator *out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(task->context, 1, sizeof(lag_estimator), &memory));
-    lag_estimator *p = memset(memory, 0, sizeof *p);
+    lag_estimator *p;
+    HB_TRY(HB_NEW_CLEARED(task->context, p, 1));
     p->task = *task;
     p->horizon = *horizon;
     const hb_status status = lag_create(p, settings);

@@ -1,6 +1,5 @@
 /* lag/lag_estimator.h: particles where the noise is a matrix, of any rank. */
-#ifndef HB_LAG_LAG_ESTIMATOR_H
-#define HB_LAG_LAG_ESTIMATOR_H
+#pragma once
 
 #include "sampling/estimator.h"
 
@@ -16,5 +15,3 @@ enum {
 hb_status hb_lag_stationary(hb_context *context, const hb_problem *problem,
                             const hb_sampling_settings *settings, size_t n, const double *points,
                             hb_estimator *out);
-
-#endif

@@ -68,8 +68,7 @@ typedef struct builder {
     hb_workspace work;
 } builder;
 
-/* ---- between two lags
- * ---------------------------------------------------------------------------- */
+/* ---- between two lags ---- */
 
 /* The linear model at n places: f, and A, at the times t. */
 static hb_status lag_frame_model(builder *b, size_t n, const double *phi, double *f, double *A)
@@ -173,8 +172,7 @@ static hb_status lag_frame_cross(builder *b, double r, double h, int *fits)
     return HB_OK;
 }
 
-/* ---- the start
- * ------------------------------------------------------------------------------------ */
+/* ---- the start ---- */
 
 /* Where the lag goes back to the start, and trajectories start from a sum of Gaussians: the mean of
  * h over it,
@@ -184,16 +182,15 @@ static hb_status average_start(builder *b, hb_lag_frame *out)
 {
     const size_t d = b->d;
     const hb_initial_kind kind = hb_problem_initial_kind(b->problem);
-    void *memory;
     out->start[0] = NAN;
     if (!(out->lag == b->end) || !hb_initial_moves(b->problem)) return HB_OK;
     if (kind != HB_INITIAL_KIND_GAUSSIAN && kind != HB_INITIAL_KIND_MIXTURE) return HB_OK;
-    HB_TRY(hb_allocate(b->context, d + hb_initial_moved_work(b->problem), sizeof(double), &memory));
-    double *shift = memory;
+    double *shift;
+    HB_TRY(HB_NEW(b->context, shift, d + hb_initial_moved_work(b->problem)));
     for (size_t i = 0; i < d; i++) shift[i] = b->x[i] - hb_dot(d, b->Phi + i * d, out->place);
     hb_initial_moved(b->problem, b->Phi, shift, b->S, b->x, shift + d, out->start, out->start + 1);
     if (!hb_all_finite(1 + d, out->start)) out->start[0] = NAN;
-    hb_release(b->context, memory);
+    hb_release(b->context, shift);
     return HB_OK;
 }
 
@@ -202,8 +199,7 @@ int hb_lag_knows_start(const hb_lag_frame *frame)
     return isfinite(frame->start[0]);
 }
 
-/* ---- a frame
- * ------------------------------------------------------------------------------------- */
+/* ---- a frame ---- */
 
 /* The root of S, W and the top of the kernel at one of the lags; 0 where S has none. */
 static int lag_frame_whiten(const builder *b, hb_lag_frame *out, size_t j)
@@ -295,8 +291,7 @@ void hb_lag_frame_destroy(hb_lag_frame *frame)
     *frame = (hb_lag_frame){0};
 }
 
-/* ---- values
- * -------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 size_t hb_lag_work(size_t d)
 {
@@ -368,8 +363,7 @@ void hb_lag_value_of(const hb_lag_frame *f, const double *const *y, const double
     }
 }
 
-/* ---- a correction that is not seen
- * --------------------------------------------------------------- */
+/* ---- a correction that is not seen ---- */
 
 /* Over lags that are so short that no path comes near, u hardly changes within the kernel, and
  *     int u R dy = u |det Phi|^-1 E[q.w],    y = phi - W^-1 w,   w ~ N(0, 1):
@@ -408,9 +402,8 @@ hb_status hb_lag_correction(hb_context *context, const hb_problem *problem, doub
                             const hb_lag_frame *frame, double *rest)
 {
     const size_t d = frame->d;
-    void *memory;
-    HB_TRY(hb_allocate(context, TRIALS * d + d * d + 5 * d, sizeof(double), &memory));
-    double *normals = memory;
+    double *normals;
+    HB_TRY(HB_NEW(context, normals, TRIALS * d + d * d + 5 * d));
     hb_status status = hb_random_normal(context, 1, HB_STREAM_UNSEEN, 0, TRIALS * d, normals);
     memset(rest, 0, (1 + d) * sizeof *rest);
     for (size_t j = 1; j < HB_LAG_NODES && status == HB_OK; j++) {
@@ -421,6 +414,6 @@ hb_status hb_lag_correction(hb_context *context, const hb_problem *problem, doub
     for (size_t i = 0; i < d; i++) rest[1 + i] += rest[0] * fabs(frame->start[1 + i]);
     for (size_t i = 0; i <= d; i++)
         if (!isfinite(rest[i])) rest[i] = INFINITY;
-    hb_release(context, memory);
+    hb_release(context, normals);
     return status;
 }

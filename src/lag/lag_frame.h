@@ -1,6 +1,5 @@
 /* lag/lag_frame.h: the Gaussian kernel behind one point over a lag, where the noise is a matrix. */
-#ifndef HB_LAG_LAG_FRAME_H
-#define HB_LAG_LAG_FRAME_H
+#pragma once
 
 #include "base/memory.h"
 
@@ -53,5 +52,3 @@ double hb_lag_log_kernel(const hb_lag_frame *frame, const double *y, double *wor
 /* The value of one path, at y[j] with the drift f[j] at each of the lags, over e^log_scale. */
 void hb_lag_value_of(const hb_lag_frame *frame, const double *const *y, const double *const *f,
                      double log_scale, hb_lag_value *out, double *work);
-
-#endif

@@ -12,13 +12,11 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 
-#include <math.h>
 #include <string.h>
 
 static const double SAME = 1e-12; /* times that differ by so little are one */
 
-/* ---- times
- * --------------------------------------------------------------------------------------- */
+/* ---- times ---- */
 
 static double time_of(double end, double lag, size_t node)
 {
@@ -58,8 +56,7 @@ void hb_lag_times_destroy(hb_lag_times *times)
     *times = (hb_lag_times){0};
 }
 
-/* ---- trajectories
- * -------------------------------------------------------------------------------- */
+/* ---- trajectories ---- */
 
 hb_status hb_lag_paths_make(hb_context *context, const hb_path_plan *plan, uint64_t first, size_t n,
                             const hb_lag_paths *paths, double *tau)
@@ -86,8 +83,7 @@ int hb_lag_path_is_lost(const hb_lag_paths *p, size_t n_times, size_t path)
     return !finite;
 }
 
-/* ---- rows
- * ---------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 size_t hb_lag_row(size_t d)
 {

@@ -1,6 +1,5 @@
 /* lag/lag_paths.h: trajectories at the times of kernels of short lags, and what each gives. */
-#ifndef HB_LAG_LAG_PATHS_H
-#define HB_LAG_LAG_PATHS_H
+#pragma once
 
 #include "lag/lag_frame.h"
 #include "path/trajectories.h"
@@ -41,5 +40,3 @@ size_t hb_lag_row_work(size_t d);
 void hb_lag_add_row(const hb_lag_frame *frame, const hb_lag_times *times, size_t lag, size_t from,
                     size_t to, const hb_lag_paths *paths, size_t path, int rule, double gain,
                     double log_scale, double *row, double *work);
-
-#endif

@@ -52,8 +52,7 @@ typedef struct pilot {
     hb_workspace work;
 } pilot;
 
-/* ---- trajectories
- * -------------------------------------------------------------------------------- */
+/* ---- trajectories ---- */
 
 static hb_status lag_pilot_make_group(void *user, size_t index, int thread)
 {
@@ -91,8 +90,7 @@ static void measure_spread(pilot *p)
     }
 }
 
-/* ---- one point
- * ----------------------------------------------------------------------------------- */
+/* ---- one point ---- */
 
 /* What the pilot's paths give to a point by one lag and rule. */
 typedef struct moments {
@@ -238,8 +236,7 @@ static hb_status lag_pilot_choose(void *user, size_t i, int thread)
     return HB_OK;
 }
 
-/* ---- all
- * ----------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 static hb_status lag_pilot_create(const hb_lag_task *task, pilot *p)
 {

@@ -1,6 +1,5 @@
 /* lag/lag_pilot.h: which lag and which rule serve a point, and the step of the trajectories. */
-#ifndef HB_LAG_LAG_PILOT_H
-#define HB_LAG_LAG_PILOT_H
+#pragma once
 
 #include "lag/lag_estimator.h"
 #include "lag/lag_paths.h"
@@ -59,5 +58,3 @@ hb_status hb_lag_rates(const hb_lag_task *task, double rates[2]);
 #define HB_LAG_REACH 32.0 /* the longest lag, in units of 1/|A| at the flattest point */
 hb_status hb_lag_estimator_over(const hb_lag_task *task, const hb_lag_horizon *horizon,
                                 const hb_sampling_settings *settings, hb_estimator *out);
-
-#endif

@@ -17,7 +17,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum {
     PROBES = 2048,
@@ -45,8 +44,7 @@ typedef struct probe {
     hb_workspace work;
 } probe;
 
-/* ---- rest
- * ---------------------------------------------------------------------------------------- */
+/* ---- rest ---- */
 
 static hb_status rest_make_group(void *user, size_t index, int thread)
 {
@@ -179,8 +177,7 @@ static hb_status probe_rest(const hb_lag_task *task, double first, double *rest)
     return HB_OK;
 }
 
-/* ---- the call
- * ------------------------------------------------------------------------------------ */
+/* ---- the call ---- */
 
 hb_status hb_lag_stationary(hb_context *context, const hb_problem *problem,
                             const hb_sampling_settings *settings, size_t n, const double *points,

@@ -1,6 +1,5 @@
 /* mean/averages.h: the averages of the hierarchy at many anchors, with standard errors. */
-#ifndef HB_MEAN_AVERAGES_H
-#define HB_MEAN_AVERAGES_H
+#pragma once
 
 #include "mean/sources.h"
 
@@ -40,5 +39,3 @@ typedef struct hb_average_wish {
 /* mean and error: [n][HB_COLUMNS + (score ? dim : 0)]. */
 hb_status hb_averages(const hb_anchors *anchors, const hb_average_wish *wish, double *mean,
                       double *error);
-
-#endif

@@ -20,7 +20,6 @@
 
 #include <heatball/random.h>
 #include <math.h>
-#include <string.h>
 
 static const double AHEAD = 1.0 / 6; /* of the centre, and of each node along e */
 

@@ -1,6 +1,5 @@
 /* mean/ball_reference.h: a Gaussian that a process carries along. */
-#ifndef HB_MEAN_BALL_REFERENCE_H
-#define HB_MEAN_BALL_REFERENCE_H
+#pragma once
 
 #include "base/memory.h"
 
@@ -35,5 +34,3 @@ hb_status hb_ball_moments_at(hb_context *alone, const hb_ball_reference *referen
 /* ln N and its gradient (dim), NULL: not wanted, at x (dim). */
 double hb_ball_moments_log(const hb_ball_moments *moments, size_t dim, const double *x,
                            double *gradient);
-
-#endif

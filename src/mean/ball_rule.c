@@ -164,13 +164,12 @@ hb_status hb_balls_create(hb_context *context, const hb_balls_settings *settings
                           hb_balls **out)
 {
     hb_balls_settings s;
-    void *memory;
     HB_CHECK(context, out, HB_ERROR_ARGUMENT, "out is NULL");
     *out = NULL;
     HB_SIZED_READ(context, hb_balls_settings, settings, &s);
     HB_TRY(check_settings(context, &s, dim));
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_balls), &memory));
-    hb_balls *balls = memory;
+    hb_balls *balls;
+    HB_TRY(HB_NEW(context, balls, 1));
     *balls = (hb_balls){.context = context, .settings = s, .dim = (size_t)dim};
     const hb_status status = fill_balls(balls);
     if (status == HB_OK)

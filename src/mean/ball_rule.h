@@ -1,6 +1,5 @@
 /* mean/ball_rule.h: hb_balls inside: nodes on the unit ball, and which of them an anchor has. */
-#ifndef HB_MEAN_BALL_RULE_H
-#define HB_MEAN_BALL_RULE_H
+#pragma once
 
 #include "ball/ball_nodes.h"
 #include "base/context.h"
@@ -75,5 +74,3 @@ void hb_ball_level(int process, double tau, double *a, double *b);
 double hb_ball_frame_time(double a, double b);
 double hb_ball_tau(int process, double s);
 double hb_ball_radius(double share, double s0);
-
-#endif

@@ -1,7 +1,6 @@
 /* mean/drift_frame.h: heat balls behind an anchor of a process with a drift, as nodes with signed
  * weights. */
-#ifndef HB_MEAN_DRIFT_FRAME_H
-#define HB_MEAN_DRIFT_FRAME_H
+#pragma once
 
 #include "ball/ball_nodes.h"
 
@@ -38,5 +37,3 @@ double hb_drift_frame_time(double growth, double tau0);
 hb_status hb_drift_frame_place(hb_context *alone, const hb_drift_frame *frame,
                                const hb_ball_nodes *value, size_t n_value, const hb_ball_nodes *arm,
                                size_t n_arm, double *F, const hb_drift_nodes *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* mean/moments.h: means and sums of squared deviations of many columns, merged in a fixed order. */
-#ifndef HB_MEAN_MOMENTS_H
-#define HB_MEAN_MOMENTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ void hb_moments_add(hb_moments *moments, size_t rows, const double *values);
 void hb_moments_merge(hb_moments *moments, const hb_moments *other);
 /* The standard error of the mean of one column. */
 double hb_moments_error(const hb_moments *moments, size_t column);
-
-#endif

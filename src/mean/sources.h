@@ -1,6 +1,5 @@
 /* mean/sources.h: the integrands of the mean-value hierarchy at nodes around an anchor. */
-#ifndef HB_MEAN_SOURCES_H
-#define HB_MEAN_SOURCES_H
+#pragma once
 
 #include <heatball/field.h>
 
@@ -37,5 +36,3 @@ void hb_anchor_deviations(const hb_nodes *nodes, double v0, double *values);
 void hb_sources(const hb_nodes *nodes, int dim, double v0, double *values);
 /* h_v of row i alone. */
 double hb_source_v(const hb_nodes *nodes, int dim, size_t i);
-
-#endif

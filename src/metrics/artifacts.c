@@ -133,9 +133,7 @@ hb_status hb_judge_artifacts(hb_context *context, hb_speck kind, int height, int
     speck_run run = {.theta = theta};
     HB_TRY(speck_take_images(context, &run, kind, height, width, least, n, x));
     HB_CHECK(context, theta >= 0, HB_ERROR_ARGUMENT, "theta is %g; it must be 0 or more", theta);
-    void *memory;
-    HB_TRY(hb_allocate(context, n, sizeof(size_t), &memory));
-    run.specks = memory;
+    HB_TRY(HB_NEW(context, run.specks, n));
     const hb_status status =
         hb_parallel_for(context, "artifacts", (n + BLOCK - 1) / BLOCK, speck_count_block, &run);
     size_t found = 0;
@@ -144,7 +142,7 @@ hb_status hb_judge_artifacts(hb_context *context, hb_speck kind, int height, int
         if (specks) specks[i] = run.specks[i];
     }
     if (affected) *affected = found;
-    hb_release(context, memory);
+    hb_release(context, run.specks);
     return status;
 }
 

@@ -3,8 +3,7 @@
  * Piece p holds points p*width .. p*width + width - 1 as columns, (dim, width), so that a piece
  * stays in the cache while many rows go over it and neighbouring pages follow each other. Columns
  * beyond the last point are infinite: their distance to every point is infinite. */
-#ifndef HB_METRICS_COLUMNS_H
-#define HB_METRICS_COLUMNS_H
+#pragma once
 
 #include "base/memory.h"
 
@@ -24,5 +23,3 @@ static inline const double *hb_columns_piece(const hb_columns *columns, size_t p
 {
     return columns->values + p * columns->dim * columns->width;
 }
-
-#endif

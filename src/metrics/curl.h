@@ -1,7 +1,6 @@
 /* metrics/curl.h: norms of the Jacobian of a field and of its antisymmetric part, by
  * differences. */
-#ifndef HB_METRICS_CURL_H
-#define HB_METRICS_CURL_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -19,5 +18,3 @@ typedef struct hb_jacobian {
 
 /* Fills the norms at x (n, dim). */
 hb_status hb_jacobian_norms(const hb_jacobian *jacobian, size_t n, const double *x);
-
-#endif

@@ -1,7 +1,6 @@
 /* metrics/distance_kernels.h: squared distances and kernel sums of one point against many, once per
  * instruction set. */
-#ifndef HB_METRICS_DISTANCE_KERNELS_H
-#define HB_METRICS_DISTANCE_KERNELS_H
+#pragma once
 
 #include "base/cpu.h"
 
@@ -20,5 +19,3 @@ typedef void (*hb_mmd_kernel)(size_t dim, const double *a, size_t count, size_t 
 
 HB_KERNELS(hb_distance_kernel, hb_distance_kernel)
 HB_KERNELS(hb_mmd_kernel, hb_mmd_kernel)
-
-#endif

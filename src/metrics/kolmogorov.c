@@ -19,7 +19,6 @@
 
 #include <heatball/metrics.h>
 #include <math.h>
-#include <string.h>
 
 enum { EXACT = 1000000, HALVINGS = 40, TERMS = 100 };
 static const double LEVEL = 0.05;

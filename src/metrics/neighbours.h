@@ -1,6 +1,5 @@
 /* metrics/neighbours.h: what the files about samples share. */
-#ifndef HB_METRICS_NEIGHBOURS_H
-#define HB_METRICS_NEIGHBOURS_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -13,5 +12,3 @@ double hb_judge_quantile(size_t n, const double *sorted, double q);
  * 0. */
 hb_status hb_judge_median_distance(hb_context *context, size_t dim, size_t m, const double *y,
                                    double *out);
-
-#endif

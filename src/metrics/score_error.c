@@ -152,11 +152,10 @@ static hb_status score_lattice(const score_run *j, double *out)
     double low[2], high[2], sum = 0;
     hb_transition transition;
     size_t next = 0, count = 0;
-    void *memory;
     HB_TRY(hb_transition_of(j->context, j->process, j->tau, &transition));
     hb_mixture_box(j->truth, &transition, REACH, low, high);
-    HB_TRY(hb_allocate(j->context, BATCH, sizeof(score_point), &memory));
-    score_point *points = memory; // (BATCH)
+    score_point *points; // (BATCH)
+    HB_TRY(HB_NEW(j->context, points, BATCH));
     hb_status status = HB_OK;
     while (status == HB_OK && next < LATTICE * LATTICE) {
         size_t taken = 0;

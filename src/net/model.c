@@ -80,12 +80,11 @@ static hb_status model_create_parts(hb_model *model)
 
 hb_status hb_model_create(hb_context *context, const hb_model_info *info, hb_model **out)
 {
-    void *memory;
     *out = NULL;
     HB_TRY(model_check_info(context, info));
     HB_TRY(model_check_image(context, info));
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_model), &memory));
-    hb_model *model = memory;
+    hb_model *model;
+    HB_TRY(HB_NEW(context, model, 1));
     *model = (hb_model){.context = context, .info = *info, .spread = 1};
     model->info.scale = 1;
     const hb_status status = model_create_parts(model);

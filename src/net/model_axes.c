@@ -12,7 +12,6 @@
  * denoising score matching has left with the reference alone. The idea of unit variances at each
  * noise level is that of T. Karras et al., NeurIPS 2022, who have one scale for all axes. Numbers
  * to reproduce: OU, variance 1 along all axes: g = e^-2tau, x^ = p. */
-#include "base/context.h"
 #include "net/model_parts.h"
 #include "net/net_tape.h"
 

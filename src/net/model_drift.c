@@ -106,8 +106,7 @@ hb_status hb_model_set_flow(hb_context *context, hb_model *model, const char *dr
     return HB_OK;
 }
 
-/* ---- the range of paths
- * ----------------------------------------------------------------------- */
+/* ---- the range of paths ---- */
 
 hb_status hb_model_set_range(hb_context *context, hb_model *model, const double *range)
 {

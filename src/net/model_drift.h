@@ -1,7 +1,6 @@
 /* net/model_drift.h: what a model of a user's drift has besides the rest: the drift, the moments of
  * its process as functions of tau, where its paths have been, and points at tau_max. */
-#ifndef HB_NET_MODEL_DRIFT_H
-#define HB_NET_MODEL_DRIFT_H
+#pragma once
 
 #include "file/safetensors.h"
 
@@ -40,5 +39,3 @@ void hb_model_range(const hb_model *model, double tau, double *low, double *high
 /* Its arrays and its text in a model file. numbers (3): scratch. */
 size_t hb_model_flow_tensors(const hb_model *model, double *numbers, hb_tensor *out);
 hb_status hb_model_flow_read(hb_context *context, const hb_safetensors *file, hb_model *model);
-
-#endif

@@ -13,7 +13,6 @@
 #include "base/context.h"
 #include "file/half.h"
 #include "file/writer.h"
-#include "problem/problem_text.h"
 
 #include <errno.h>
 #include <math.h>

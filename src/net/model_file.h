@@ -1,7 +1,6 @@
 /* net/model_file.h: a model as arrays and texts of a .safetensors file, for models and checkpoints.
  */
-#ifndef HB_NET_MODEL_FILE_H
-#define HB_NET_MODEL_FILE_H
+#pragma once
 
 #include "file/safetensors.h"
 #include "net/model_parts.h"
@@ -26,5 +25,3 @@ hb_status hb_model_halve(hb_context *context, hb_model *model);
 hb_status hb_model_columns_read(hb_context *context, const hb_safetensors *file, hb_model *model);
 hb_status hb_model_maps_read(hb_context *context, const hb_safetensors *file, hb_model *model);
 hb_status hb_model_read(hb_context *context, const hb_safetensors *file, hb_model **out);
-
-#endif

@@ -6,8 +6,7 @@
  *     phi(ln tau)              (time_features)
  *     one-hot label            (classes)        all 0: no class
  * Everything that moves with tau moves with ln tau here: its steps are of order 1 at every tau. */
-#ifndef HB_NET_MODEL_PARTS_H
-#define HB_NET_MODEL_PARTS_H
+#pragma once
 
 #include "base/memory.h"
 #include "net/model_drift.h"
@@ -201,5 +200,3 @@ hb_status hb_model_tape_backward(hb_model_tape *tape, const float *parameters,
                                  float *gradient);
 /* grad v_ref (n, dim) of the last forward pass with HB_WANT_SCORE. */
 const float *hb_model_tape_reference(const hb_model_tape *tape);
-
-#endif

@@ -62,11 +62,10 @@ static hb_status tape_create_arrays(hb_model_tape *tape)
 hb_status hb_model_tape_create(hb_context *context, const hb_model *model, hb_model_want want,
                                size_t rows, hb_model_tape **out)
 {
-    void *memory;
     HB_CHECK(context, want == HB_WANT_SCORE || model->info.head == HB_HEAD_ENERGY,
              HB_ERROR_ARGUMENT, "only the energy head has a log-density");
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_model_tape), &memory));
-    hb_model_tape *tape = memory;
+    hb_model_tape *tape;
+    HB_TRY(HB_NEW(context, tape, 1));
     *tape = (hb_model_tape){.context = context,
                             .model = model,
                             .want = want,

@@ -56,11 +56,10 @@ static hb_status view_create_scratch(hb_scorer *scorer, hb_model_want want)
 static hb_status view_create_scorer(hb_context *context, const hb_model *model, hb_model_want want,
                                     size_t block, size_t most, hb_scorer **out)
 {
-    void *memory;
     const size_t blocks = (most + block - 1) / block, threads = (size_t)context->threads;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_scorer), &memory));
-    hb_scorer *scorer = memory;
+    hb_scorer *scorer;
+    HB_TRY(HB_NEW(context, scorer, 1));
     *scorer = (hb_scorer){.context = context,
                           .model = model,
                           .block = block,

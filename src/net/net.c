@@ -39,9 +39,8 @@ hb_status hb_net_create(hb_context *context, const hb_net_shape *shape, hb_net *
     HB_TRY(net_check_range(context, "number of outputs", shape->outputs, MAX_UNITS));
     HB_TRY(net_check_range(context, "width", shape->width, MAX_UNITS));
     HB_TRY(net_check_range(context, "depth", shape->depth, MAX_DEPTH));
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_net), &memory));
-    hb_net *net = memory;
+    hb_net *net;
+    HB_TRY(HB_NEW(context, net, 1));
     *net =
         (hb_net){.context = context, .shape = *shape, .kernels = hb_net_kernels_of(context->isa)};
     *out = net;

@@ -18,8 +18,7 @@
  * A pass runs on the calling thread alone and its bits do not depend on how many threads the
  * process has; those of a row (outputs, cotangents of inputs) not on the other rows either.
  * Different tapes of one net may be used from different threads at once. */
-#ifndef HB_NET_NET_H
-#define HB_NET_NET_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -102,5 +101,3 @@ hb_status hb_net_slope(hb_net_tape *tape, const float *parameters, size_t rows, 
 hb_status hb_net_slope_backward(hb_net_tape *tape, const float *parameters,
                                 const float *value_cotangent, const float *slope_cotangent,
                                 float *gradient);
-
-#endif

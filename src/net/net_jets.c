@@ -8,7 +8,6 @@
  * stacked rows:  dW += Z^T a,  db += sum of Z's value channel,  A = Z W (+ A of a residual layer).
  * docs/explanation/networks.md. A number to reproduce: for one unit N(x) = silu(x), the channels of x = 0.7
  * with direction 1 are 0.46773, 0.82339 and pair (0, 0) 0.39122 (tests/net/test_net.c). */
-#include "base/context.h"
 #include "net/net_tape.h"
 
 #include <string.h>

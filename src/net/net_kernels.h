@@ -3,8 +3,7 @@
  * Everything is unit by unit, so a row's result does not depend on its neighbours or on how wide a
  * vector is. Sums over rows go in the order of the rows. AVX2 and AVX-512 give the same bits, SSE2
  * and scalar give the same bits; between the two classes only rounding differs. */
-#ifndef HB_NET_NET_KERNELS_H
-#define HB_NET_NET_KERNELS_H
+#pragma once
 
 #include "base/cpu.h"
 #include "net/net.h"
@@ -69,5 +68,3 @@ typedef struct hb_net_kernels {
 enum { HB_SOFTMAX_GROUP = 32 };
 
 HB_KERNELS(hb_net_kernels, hb_net_kernels)
-
-#endif

@@ -10,7 +10,6 @@
  * extra cotangent f''(z_l) g_{l+1} y_l, which joins the ordinary backward pass of the value's
  * cotangent. In code: g is `above`, h `below`, t a_tangent, y z_tangent, the extra cotangent
  * `bend`. docs/explanation/networks.md. A number to reproduce: N(x) = silu(x) has slope 0.82339 at 0.7. */
-#include "base/context.h"
 #include "net/net_tape.h"
 
 #include <string.h>

@@ -95,9 +95,8 @@ static hb_status net_tape_new(hb_context *context, const hb_net *net, const hb_n
     HB_TRY(net_tape_check_jets(context, jets));
     HB_CHECK(context, rows >= 1 && rows <= MOST_ROWS, HB_ERROR_ARGUMENT,
              "a tape for %zu rows is requested; it must be for 1 to %d", rows, MOST_ROWS);
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_net_tape), &memory));
-    hb_net_tape *tape = memset(memory, 0, sizeof *tape);
+    hb_net_tape *tape;
+    HB_TRY(HB_NEW_CLEARED(context, tape, 1));
     tape->context = context;
     tape->net = net;
     tape->slope = slope;

@@ -1,7 +1,6 @@
 /* net/net_tape.h: what the files of this room share: places in the parameter block, the arrays of a
  * tape, and the matrix product. */
-#ifndef HB_NET_NET_TAPE_H
-#define HB_NET_NET_TAPE_H
+#pragma once
 
 #include "base/memory.h"
 #include "net/net_kernels.h"
@@ -87,5 +86,3 @@ hb_status hb_net_to_inputs(hb_context *context, const hb_net_layer *layer, size_
                            const float *weight, const float *y, int add, float *x);
 hb_status hb_net_to_weights(hb_context *context, const hb_net_layer *layer, size_t n,
                             const float *y, const float *x, int add, float *weight);
-
-#endif

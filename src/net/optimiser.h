@@ -1,7 +1,6 @@
 /* net/optimiser.h: Adam with warm-up, cosine schedule, gradient clipping and an average of the
  * weights. docs/explanation/networks.md has the formulas. */
-#ifndef HB_NET_OPTIMISER_H
-#define HB_NET_OPTIMISER_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -36,5 +35,3 @@ hb_status hb_adam_move(hb_context *context, const hb_adam_settings *settings, si
 hb_status hb_adam_step(hb_context *context, const hb_adam_settings *settings, size_t n,
                        const float *gradient, float *parameters, hb_adam_state *state,
                        double *norm);
-
-#endif

@@ -1,6 +1,5 @@
 /* particle/cell_list.h: particles sorted into cells, so that those near a point are found. */
-#ifndef HB_PARTICLE_CELL_LIST_H
-#define HB_PARTICLE_CELL_LIST_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -32,5 +31,3 @@ typedef struct hb_cell_run {
 typedef void (*hb_cell_visit)(void *user, hb_cell_run run);
 void hb_cell_list_visit(const hb_cell_list *list, const double *centre, const double *half,
                         hb_cell_visit visit, void *user);
-
-#endif

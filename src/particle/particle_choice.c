@@ -193,15 +193,14 @@ static hb_status add_given(const hb_particle_task *task, hb_particle_rules *out)
     const int linear = task->linear.A != NULL;
     const double reach = reach_of(task);
     size_t n = given->n_times - 1;
-    void *memory;
     while (n > 0 && task->tau - given->tau[given->n_times - 1 - n] > reach) n--;
     HB_CHECK(
         task->context, n > 0 || reach == task->tau, HB_ERROR_ARGUMENT,
         "drift or noise have a narrow pulse in t, and the trajectories have no time between it "
         "and the end; give them at a time within %.3g (in tau) of the end",
         reach);
-    HB_TRY(hb_allocate(task->context, n, sizeof(double), &memory));
-    double *s = memory;
+    double *s;
+    HB_TRY(HB_NEW(task->context, s, n));
     for (size_t k = 0; k < n; k++) s[k] = task->tau - given->tau[given->n_times - 2 - k];
     hb_status status = HB_OK;
     size_t before = n;
@@ -216,7 +215,7 @@ static hb_status add_given(const hb_particle_task *task, hb_particle_rules *out)
                                                               : nodes_of(task->dim, k),
                                    next_rule(out));
     }
-    hb_release(task->context, memory);
+    hb_release(task->context, s);
     return status;
 }
 
@@ -265,9 +264,8 @@ static double tau_of_lag(const hb_particle_task *task, double s)
 hb_status hb_pilot_times(const hb_particle_task *task, const unsigned char *used,
                          hb_particle_rules *rules)
 {
-    void *memory;
-    HB_TRY(hb_allocate(task->context, HB_MOST_RULES * HB_RULE_NODES, sizeof(double), &memory));
-    double *times = memory;
+    double *times;
+    HB_TRY(HB_NEW(task->context, times, HB_MOST_RULES * HB_RULE_NODES));
     size_t n = 0, kept = 0;
     for (int r = 0; r < rules->n; r++)
         for (int j = 0; j < rules->rule[r].n && (!used || used[r]); j++)

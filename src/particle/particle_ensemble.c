@@ -77,8 +77,7 @@ hb_status hb_particle_ensemble_create(hb_context *context, const hb_path_plan *p
     return status;
 }
 
-/* ---- filling
- * ------------------------------------------------------------------------------------- */
+/* ---- filling ---- */
 
 static void copy_given(const hb_particle_ensemble *ensemble, size_t first, size_t n, size_t stride,
                        double *x)
@@ -97,9 +96,8 @@ static hb_status snapshot_drift(hb_particle_ensemble *ensemble, hb_context *alon
 {
     const size_t d = ensemble->plan.dim;
     const size_t paths = ensemble->filled * ensemble->batch_size;
-    void *memory;
-    HB_TRY(hb_allocate(alone, n, sizeof(double), &memory));
-    double *tau = memory;
+    double *tau;
+    HB_TRY(HB_NEW(alone, tau, n));
     hb_status status = HB_OK;
     for (size_t k = 0; k < ensemble->plan.n_times && status == HB_OK; k++) {
         const size_t at = (k * paths + offset) * d;
@@ -107,7 +105,7 @@ static hb_status snapshot_drift(hb_particle_ensemble *ensemble, hb_context *alon
         status = hb_problem_drift_each(alone, ensemble->plan.problem, n, ensemble->x[twin] + at,
                                        tau, ensemble->F[twin] + at, NULL, NULL, NULL);
     }
-    hb_release(alone, memory);
+    hb_release(alone, tau);
     return status;
 }
 
@@ -180,9 +178,8 @@ static hb_status make_trajectories(hb_particle_ensemble *ensemble)
     const size_t paths = ensemble->filled * ensemble->batch_size,
                  bytes = group * ensemble->batch_size * row;
     size_t n = 0;
-    void *memory;
-    HB_TRY(hb_allocate(ensemble->context, 4 * times + 1, sizeof(hb_left), &memory));
-    hb_left *left = memory;
+    hb_left *left;
+    HB_TRY(HB_NEW(ensemble->context, left, 4 * times + 1));
     double *arrays[] = {ensemble->x[0], ensemble->x[1], ensemble->F[0], ensemble->F[1]};
     for (size_t a = 0; a < 4; a++)
         for (size_t k = 0; k < times && arrays[a]; k++)

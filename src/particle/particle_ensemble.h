@@ -1,6 +1,5 @@
 /* particle/particle_ensemble.h: batches of whole trajectories at the times of kernels, sorted. */
-#ifndef HB_PARTICLE_PARTICLE_ENSEMBLE_H
-#define HB_PARTICLE_PARTICLE_ENSEMBLE_H
+#pragma once
 
 #include "base/memory.h"
 #include "particle/cell_list.h"
@@ -37,5 +36,3 @@ hb_status hb_particle_ensemble_create(hb_context *context, const hb_path_plan *p
 void hb_particle_ensemble_destroy(hb_particle_ensemble *ensemble);
 /* Batches of trajectories from `first` on: lists and lost are those of them. */
 hb_status hb_particle_ensemble_fill(hb_particle_ensemble *ensemble, uint64_t first, size_t batches);
-
-#endif

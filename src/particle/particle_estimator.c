@@ -66,8 +66,7 @@ static void particles_destroy(void *self)
     hb_release(context, p);
 }
 
-/* ---- rounds
- * -------------------------------------------------------------------------------------- */
+/* ---- rounds ---- */
 
 static hb_status particles_add_point(void *user, size_t i, int thread)
 {
@@ -147,8 +146,7 @@ static hb_status particles_diagnostic_round(void *self, uint64_t k, const unsign
     return status;
 }
 
-/* ---- what is refused
- * ----------------------------------------------------------------------------- */
+/* ---- what is refused ---- */
 
 static hb_status particles_check_settings(hb_context *context, const hb_problem *problem,
                                           double tau, const hb_sampling_settings *s)
@@ -178,8 +176,7 @@ static hb_status convert_times(hb_context *context, const hb_problem *problem, d
     return HB_OK;
 }
 
-/* ---- creation
- * ------------------------------------------------------------------------------------ */
+/* ---- creation ---- */
 
 double hb_nominal_samples(uint64_t samples)
 {
@@ -375,10 +372,9 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
                                 const hb_sampling_settings *settings, size_t n,
                                 const double *points, hb_estimator *out)
 {
-    void *memory;
     HB_TRY(particles_check_settings(context, problem, tau, settings));
-    HB_TRY(hb_allocate(context, 1, sizeof(particles), &memory));
-    particles *p = memset(memory, 0, sizeof *p);
+    particles *p;
+    HB_TRY(HB_NEW_CLEARED(context, p, 1));
     p->task.context = context;
     const hb_status status = particles_create(context, problem, tau, settings, n, points, p);
     if (status != HB_OK) {

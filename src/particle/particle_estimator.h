@@ -1,6 +1,5 @@
 /* particle/particle_estimator.h: trajectories, and kernels behind points, as an estimator. */
-#ifndef HB_PARTICLE_PARTICLE_ESTIMATOR_H
-#define HB_PARTICLE_PARTICLE_ESTIMATOR_H
+#pragma once
 
 #include "sampling/estimator.h"
 
@@ -12,5 +11,3 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
 /* Trajectories that the step is chosen for: what is asked for, in powers of 4 from 2^17 on, so that
  * a run that is resumed with a few more has the same step. */
 double hb_nominal_samples(uint64_t samples);
-
-#endif

@@ -31,8 +31,7 @@ void hb_kernel_destroy(hb_context *context, hb_particle_kernel *kernel)
     *kernel = (hb_particle_kernel){0};
 }
 
-/* ---- frames
- * -------------------------------------------------------------------------------------- */
+/* ---- frames ---- */
 
 /* One block: the nodes, then the anchor's and the nodes' arrays. */
 static hb_status allocate_kernel(hb_context *context, size_t d, int n, hb_particle_kernel *out)

@@ -1,6 +1,5 @@
 /* particle/particle_kernel.h: the kernel of one point, and the sums over particles. */
-#ifndef HB_PARTICLE_PARTICLE_KERNEL_H
-#define HB_PARTICLE_PARTICLE_KERNEL_H
+#pragma once
 
 #include "particle/cell_list.h"
 #include "particle/particle_rule.h"
@@ -83,5 +82,3 @@ hb_status hb_kernel_start(hb_context *context, const hb_problem *problem,
 double hb_kernel_sum(const hb_particle_kernel *kernel, const hb_cell_list *lists, size_t units,
                      size_t batch_size, const hb_kernel_means means[2],
                      const hb_kernel_means *start, double *work);
-
-#endif

@@ -63,8 +63,7 @@ hb_status hb_pilot_start(const hb_particle_task *task, hb_context *alone, size_t
                            units, START_DRAWS, out, work);
 }
 
-/* ---- the competition
- * ----------------------------------------------------------------------------- */
+/* ---- the competition ---- */
 
 typedef struct contest {
     const hb_particle_task *task;
@@ -318,19 +317,16 @@ static hb_status run_contest(contest *c)
     const hb_particle_task *task = c->task;
     const size_t d = task->dim, units = HB_PILOT_BATCHES;
     const size_t threads = (size_t)hb_context_threads(task->context);
-    void *memory;
     c->width = hb_kernel_work(d) + hb_accumulator_size((int)d) + 2 * d + hb_pilot_start_work(d) +
                3 * units * (d + 1);
-    HB_TRY(hb_allocate(task->context, threads * (c->width + 2 * d + hb_unseen_work(d)),
-                       sizeof(double), &memory));
-    c->work = memory;
+    HB_TRY(HB_NEW(task->context, c->work, threads * (c->width + 2 * d + hb_unseen_work(d))));
     c->score_scale = inverse_variances(c->ensemble->lists[0] + c->rules->n_times - 1);
     hb_context_settings *first = &c->ensemble->alone[0].settings;
     first->progress = contest_pass_on;
     first->progress_user = task->context;
     const hb_status status = hb_parallel_for(task->context, "pilot", task->n, contest_point, c);
     first->progress = NULL;
-    hb_release(task->context, memory);
+    hb_release(task->context, c->work);
     return hb_context_settle(task->context, status); /* a rank may have been late */
 }
 
@@ -371,8 +367,7 @@ hb_status hb_pilot_compete(const hb_particle_task *task, hb_particle_rules *rule
     return hb_pilot_times(task, used, rules);
 }
 
-/* ---- the step
- * ------------------------------------------------------------------------------------ */
+/* ---- the step ---- */
 
 typedef struct step_check {
     const hb_particle_task *task;

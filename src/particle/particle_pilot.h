@@ -1,6 +1,5 @@
 /* particle/particle_pilot.h: the pilot run chooses the kernel of each point and the step. */
-#ifndef HB_PARTICLE_PARTICLE_PILOT_H
-#define HB_PARTICLE_PARTICLE_PILOT_H
+#pragma once
 
 #include "particle/particle_ensemble.h"
 #include "particle/particle_kernel.h"
@@ -92,5 +91,3 @@ typedef struct hb_path_verdict {
 /* Compares increments with the model's from the same positions; refuses paths of another model. */
 hb_status hb_path_check(hb_context *context, const hb_problem *problem, const hb_given_paths *given,
                         uint64_t seed, const hb_linear_drift *linear, hb_path_verdict *out);
-
-#endif

@@ -64,8 +64,7 @@ hb_status hb_rule_lag(hb_context *context, double lag, const int m[2], hb_rule_k
     return HB_OK;
 }
 
-/* ---- given lags
- * ---------------------------------------------------------------------------------- */
+/* ---- given lags ---- */
 
 static size_t rule_nearest(size_t n, const double *s, double wanted)
 {
@@ -121,8 +120,7 @@ hb_status hb_rule_lag_given(hb_context *context, const double *s, size_t last, c
     return HB_OK;
 }
 
-/* ---- the ball
- * ------------------------------------------------------------------------------------ */
+/* ---- the ball ---- */
 
 /* The m-point Gauss rule of the discrete distribution (x, p)[FINE], by Stieltjes' procedure. */
 static hb_status gauss_of_law(hb_context *context, const double *x, const double *p, int m,

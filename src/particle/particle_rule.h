@@ -1,6 +1,5 @@
 /* particle/particle_rule.h: at which lags a particle kernel looks, and with which weights. */
-#ifndef HB_PARTICLE_PARTICLE_RULE_H
-#define HB_PARTICLE_PARTICLE_RULE_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -30,5 +29,3 @@ hb_status hb_rule_lag_given(hb_context *context, const double *s, size_t last, c
 /* Heat ball that spans `span`, in dim + lift dimensions, with m nodes for each part. */
 hb_status hb_rule_ball(hb_context *context, int dim, int lift, double span, const int m[2],
                        hb_particle_rule *out);
-
-#endif

@@ -174,8 +174,7 @@ static hb_status check_refuse(hb_context *context, const hb_path_verdict *v)
     HB_CHECK(context, !(v->p_drift < LEAST_P && v->drift > LEAST_DRIFT), HB_ERROR_ARGUMENT,
              "the trajectories are not those of this problem: their increments differ from the "
              "drift's by %.2g standard deviations of their ends in all (p = %.1g); look at the "
-             "drift and at "
-             "the times",
+             "drift and at the times",
              v->drift, v->p_drift);
     HB_CHECK(context, !(v->p_noise < LEAST_P && fabs(v->noise - 1) > LEAST_NOISE),
              HB_ERROR_ARGUMENT,

@@ -1,7 +1,6 @@
 /* path/ensemble.h: tamed Euler trajectories side by side: where mass goes before a method
  * begins. */
-#ifndef HB_PATH_ENSEMBLE_H
-#define HB_PATH_ENSEMBLE_H
+#pragma once
 
 #include "base/memory.h"
 
@@ -41,5 +40,3 @@ void hb_ensemble_moments(const hb_ensemble *ensemble, double *mean, double *vari
 /* lengths[dim] of x[n][dim], dim 1 to 3: (C^-1)_aa^-1/2 with C the covariance, the standard
  * deviation along an axis when the others are held; without that condition where C is singular. */
 void hb_ensemble_lengths(size_t n, int dim, const double *x, double *lengths);
-
-#endif

@@ -68,8 +68,7 @@ typedef struct linear_path {
     double *fine, *rough;
 } linear_path;
 
-/* ---- matrices
- * ------------------------------------------------------------------------------------ */
+/* ---- matrices ---- */
 
 static double panel_largest(size_t n, const double *a)
 {
@@ -86,8 +85,7 @@ static hb_status panel_square(hb_context *context, size_t d, const double *a, do
     return hb_matrix_product(context, d, 1, a, work, out);
 }
 
-/* ---- one panel
- * ----------------------------------------------------------------------------------- */
+/* ---- one panel ---- */
 
 /* P_j = e^{-B h (1 - node_j)} and E = e^{-B h}. */
 static hb_status panel_taylor(linear_path *w, double h, const panel_powers *p)
@@ -268,8 +266,7 @@ static void panel_begin(size_t d, double *total)
     hb_matrix_diagonal(d, 1, total);
 }
 
-/* ---- all panels
- * ---------------------------------------------------------------------------------- */
+/* ---- all panels ---- */
 
 static double panel_largest_gap(size_t n, const double *a, const double *b)
 {
@@ -370,8 +367,7 @@ static hb_status constant_way(linear_path *w, int parts, double *panel, double *
     return HB_OK;
 }
 
-/* ---- the call
- * ------------------------------------------------------------------------------------ */
+/* ---- the call ---- */
 
 /* t with tau(t) = tau, to rounding: the problem's own time where it is that one; else the inverse,
  * which is good to 1e-12, and a step of Newton. */

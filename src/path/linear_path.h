@@ -1,6 +1,5 @@
 /* path/linear_path.h: the Gaussian that a linear drift makes over the whole path. */
-#ifndef HB_PATH_LINEAR_PATH_H
-#define HB_PATH_LINEAR_PATH_H
+#pragma once
 
 #include <heatball/problem.h>
 
@@ -29,5 +28,3 @@ typedef struct hb_propagator {
 
 /* A: (n, d, d). context: NULL, or one that hears a stop. */
 hb_status hb_propagate(hb_context *context, const hb_propagator *p, double h, const double *A);
-
-#endif

@@ -44,8 +44,7 @@ static hb_status draw_initial(hb_context *context, const hb_path_plan *plan, uin
     return status;
 }
 
-/* ---- linear drifts
- * ------------------------------------------------------------------------------- */
+/* ---- linear drifts ---- */
 
 hb_status hb_linear_drift_find(hb_context *context, const hb_problem *problem, hb_linear_drift *out)
 {
@@ -115,8 +114,7 @@ static void step_exactly(size_t d, size_t n, const double *transitions, const do
         }
 }
 
-/* ---- Heun's scheme
- * ------------------------------------------------------------------------------- */
+/* ---- Heun's scheme ---- */
 
 /* What one call works with. The active paths are packed: row a belongs to path index[a]. */
 typedef struct stepper {

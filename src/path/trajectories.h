@@ -1,6 +1,5 @@
 /* path/trajectories.h: trajectories of dX = F dtau + sqrt(2) dW at given times. */
-#ifndef HB_PATH_TRAJECTORIES_H
-#define HB_PATH_TRAJECTORIES_H
+#pragma once
 
 #include "formula/range_tape.h"
 
@@ -49,5 +48,3 @@ hb_status hb_paths_simulate(hb_context *context, const hb_path_plan *plan, uint6
  * callbacks, whose ranges are not known. */
 hb_status hb_step_reach(hb_context *context, const hb_problem *problem, hb_interval times,
                         double step, size_t n, size_t stride, const double *x, double *ratio);
-
-#endif

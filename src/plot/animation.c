@@ -167,16 +167,14 @@ static hb_status animation_make_pixels(hb_animation *animation, hb_figure **fram
     unsigned char *all = NULL, *nearest;
     uint32_t *count;
     hb_workspace work;
-    void *memory;
     HB_TRY(HB_WORKSPACE(animation->context, &work, HB_ARRAY(count, HB_ANIMATION_BINS),
                         HB_ARRAY(nearest, HB_ANIMATION_BINS)));
     memset(count, 0, HB_ANIMATION_BINS * sizeof *count);
     hb_status status = frames ? animation_draw_frames(animation, frames, place, &all, count)
                               : animation_read_frame(animation, place, 0, &all, count);
     const size_t size = animation->n * (size_t)animation->width * (size_t)animation->height;
-    if (status == HB_OK) status = hb_allocate(animation->context, size, 1, &memory);
+    if (status == HB_OK) status = HB_NEW(animation->context, animation->pixels, size);
     if (status == HB_OK) {
-        animation->pixels = memory;
         hb_animation_choose(count, animation->colors, nearest);
         hb_animation_index(size, all, nearest, animation->pixels);
     }

@@ -1,7 +1,6 @@
 /* plot/animation.h: the frames of an animation as pixels with one table of colours, and the files
  * made of them. */
-#ifndef HB_PLOT_ANIMATION_H
-#define HB_PLOT_ANIMATION_H
+#pragma once
 
 #include "plot/figure.h"
 
@@ -41,5 +40,3 @@ hb_status hb_picture_reduce(hb_context *context, const char *path);
 hb_status hb_animation_write_gif(const hb_animation *animation, int delay, hb_writer *writer);
 hb_status hb_animation_write_html(const hb_animation *animation, const char *title, int delay,
                                   hb_writer *writer);
-
-#endif

@@ -5,7 +5,6 @@
  * A frame after the first holds only the rectangle that differs from the one before. LZW begins
  * with codes of 9 bits, clear is 256 and end 257; codes grow to 12 bits, and then the table begins
  * anew. A number to reproduce: the file begins with "GIF89a" and ends with 3b. */
-#include "base/context.h"
 #include "base/memory.h"
 #include "plot/animation.h"
 

@@ -36,21 +36,19 @@ hb_status hb_figure_create(hb_context *context, int rows, int columns, int heigh
     HB_CHECK(context, width >= 0 && width <= MAX_PIXELS && height >= 0 && height <= MAX_PIXELS,
              HB_ERROR_ARGUMENT, "a panel has %d x %d pixels; each must be 0 to %d", width, height,
              MAX_PIXELS);
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_figure), &memory));
-    hb_figure *figure = memory;
+    hb_figure *figure;
+    HB_TRY(HB_NEW(context, figure, 1));
     *figure = (hb_figure){.context = context,
                           .rows = rows,
                           .columns = columns,
                           .width = width ? width : DEFAULT_WIDTH,
                           .height = height ? height : DEFAULT_HEIGHT};
     const size_t n_cells = (size_t)rows * (size_t)columns;
-    hb_status status = hb_allocate(context, n_cells, sizeof(hb_figure_cell), &memory);
+    const hb_status status = HB_NEW_CLEARED(context, figure->cells, n_cells);
     if (status != HB_OK) {
         hb_release(context, figure);
         return status;
     }
-    figure->cells = memset(memory, 0, n_cells * sizeof(hb_figure_cell));
     *out = figure;
     return HB_OK;
 }
@@ -153,14 +151,13 @@ static void series_fill(double *to, size_t n, const double *from)
 
 static hb_status series_create(hb_context *context, const char *label, size_t n, hb_series **out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_series), &memory));
-    hb_series *series = memset(memory, 0, sizeof *series);
+    hb_series *series;
+    HB_TRY(HB_NEW_CLEARED(context, series, 1));
     const char *text = label ? label : "";
     hb_status status = figure_own_text(context, &text);
     if (status == HB_OK) {
         series->label = (char *)(uintptr_t)text;
-        status = hb_allocate(context, 4 * n, sizeof(double), &memory);
+        status = HB_NEW(context, series->x, 4 * n);
     }
     if (status != HB_OK) {
         series_release(context, series);
@@ -168,7 +165,6 @@ static hb_status series_create(hb_context *context, const char *label, size_t n,
     }
     series->n = n;
     series->shade = NAN;
-    series->x = memory;
     series->y = series->x + n;
     series->low = series->y + n;
     series->high = series->low + n;

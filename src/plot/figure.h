@@ -1,6 +1,5 @@
 /* plot/figure.h: the parts of a figure, and the steps that write it. */
-#ifndef HB_PLOT_FIGURE_H
-#define HB_PLOT_FIGURE_H
+#pragma once
 
 #include <heatball/file.h>
 #include <heatball/plot.h>
@@ -43,5 +42,3 @@ hb_status hb_figure_write_script(const hb_figure *figure, const char *path, cons
 /* Runs `gnuplot -d -e "format='FORMAT'" SCRIPT` in DIRECTORY and writes its output to PATH. */
 hb_status hb_gnuplot_run(hb_context *context, const char *directory, const char *script,
                          const char *format, const char *path);
-
-#endif

@@ -7,7 +7,6 @@
  *
  * Colours are those of Okabe and Ito (2008), distinct for all common kinds of colour vision; series
  * of markers differ in shape as well. */
-#include "base/context.h"
 #include "file/writer.h"
 #include "plot/animation.h"
 
@@ -267,9 +266,8 @@ static hb_status write_look(hb_writer *writer, const hb_series *series, int pane
     if (series->style == HB_STYLE_ARROWS)
         return hb_writer_printf(
             writer,
-            " using (pick(%d,%d,4)):(pick(%d,%d,5)):(pick(%d,%d,6)):"
-            "(pick(%d,%d,7)) with vectors head filled size screen head,20 fixed "
-            "linewidth 1 linecolor %s",
+            " using (pick(%d,%d,4)):(pick(%d,%d,5)):(pick(%d,%d,6)):(pick(%d,%d,7)) with vectors "
+            "head filled size screen head,20 fixed linewidth 1 linecolor %s",
             panel, number, panel, number, panel, number, panel, number, color);
     if (series->style == HB_STYLE_THIN)
         return hb_writer_printf(writer,

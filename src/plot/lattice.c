@@ -124,13 +124,11 @@ hb_status hb_figure_contours(hb_figure *figure, int color, int n_levels, const h
     segments lines = {0};
     contours_find(lattice, values, n_levels, levels, &lines);
     if (lines.n == 0) return HB_OK;
-    void *memory;
-    HB_TRY(hb_allocate(context, 2 * lines.n, sizeof(double), &memory));
-    lines.x = memory;
+    HB_TRY(HB_NEW(context, lines.x, 2 * lines.n));
     lines.y = lines.x + lines.n;
     contours_find(lattice, values, n_levels, levels, &lines);
     hb_status status =
         hb_figure_add(figure, label, HB_STYLE_THIN, color, lines.n, lines.x, lines.y, NULL, NULL);
-    hb_release(context, memory);
+    hb_release(context, lines.x);
     return status;
 }

@@ -173,16 +173,14 @@ hb_status hb_figure_streamlines(hb_figure *figure, int color, const hb_lattice *
 {
     hb_context *context = figure ? figure->context : NULL;
     HB_TRY(hb_lattice_check(context, lattice));
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(stream), &memory));
-    stream *s = memset(memory, 0, sizeof *s);
+    stream *s;
+    HB_TRY(HB_NEW(context, s, 1));
     *s = (stream){.lattice = lattice, .along_x = along_x, .along_y = along_y};
     stream_trace(s); /* counts */
     hb_status status = HB_OK;
     if (s->n_arrows > 0) {
-        status = hb_allocate(context, 2 * s->n + 4 * s->n_arrows, sizeof(double), &memory);
+        status = HB_NEW(context, s->x, 2 * s->n + 4 * s->n_arrows);
         if (status == HB_OK) {
-            s->x = memory;
             s->y = s->x + s->n;
             s->head_x = s->y + s->n;
             s->head_y = s->head_x + s->n_arrows;

@@ -18,7 +18,6 @@
 #include "base/setting_rows.h"
 
 #include <math.h>
-#include <string.h>
 
 /* A and C on [0,T]. */
 typedef struct suprema {

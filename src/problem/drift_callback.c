@@ -35,8 +35,7 @@ hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings 
     drift->dim = dim;
     HB_CHECK(
         context, (settings->drift_facts & ~ALL_FACTS) == 0, HB_ERROR_ARGUMENT,
-        "drift_facts is %d; it must be a sum of autonomous 1, linear 2, gradient 4 and reentrant "
-        "8",
+        "drift_facts is %d; it must be a sum of autonomous 1, linear 2, gradient 4 and reentrant 8",
         settings->drift_facts);
     drift->facts = (hb_drift_facts){.steady = 0};
     drift->facts.autonomous = (settings->drift_facts & HB_DRIFT_FACT_AUTONOMOUS) != 0;

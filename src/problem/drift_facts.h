@@ -2,8 +2,7 @@
  *
  * A fact that is 1 holds everywhere; 0 means that it does not hold or is not known, and the
  * general way must be taken. Of a callback only what its author declares is known. */
-#ifndef HB_PROBLEM_DRIFT_FACTS_H
-#define HB_PROBLEM_DRIFT_FACTS_H
+#pragma once
 
 #include "formula/breaks.h"
 #include "formula/features.h"
@@ -50,5 +49,3 @@ hb_status hb_problem_raw_drift(hb_context *context, const hb_problem *problem, s
                                double *rate);
 /* 1 when no derivative of f by x depends on t, by its text; 0 for callbacks. */
 int hb_problem_jacobian_is_timeless(const hb_problem *problem);
-
-#endif

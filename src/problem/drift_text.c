@@ -12,7 +12,6 @@
 #include "formula/graph.h"
 #include "problem/problem_parts.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* problem/gauge_formula.h: what is left of a gradient drift that does not depend on tau after u
  * = e^{-V/2} psi. */
-#ifndef HB_PROBLEM_GAUGE_FORMULA_H
-#define HB_PROBLEM_GAUGE_FORMULA_H
+#pragma once
 
 #include <heatball/problem.h>
 
@@ -31,5 +30,3 @@ hb_status hb_gauge_formula_rise(hb_context *context, const hb_gauge_formula *for
 int hb_gauge_formula_has_potential(const hb_gauge_formula *formula, double length);
 hb_status hb_gauge_formula_potential(hb_context *context, const hb_gauge_formula *formula, size_t n,
                                      const double *x, double *V);
-
-#endif

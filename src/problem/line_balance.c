@@ -17,7 +17,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 enum { PIECES = 4096 };
 static const double NEAR = 3; /* |s| where zeros of the noise are looked for when all else fails */

@@ -1,7 +1,6 @@
 /* problem/line_balance.h: on a line with noise g(x) the current of a stationary density is 0,
  * and its slope is known. */
-#ifndef HB_PROBLEM_LINE_BALANCE_H
-#define HB_PROBLEM_LINE_BALANCE_H
+#pragma once
 
 #include "formula/graph.h"
 
@@ -21,5 +20,3 @@ int hb_problem_has_balance(const hb_problem *problem);
 hb_status hb_problem_balance(hb_context *context, const hb_problem *problem, size_t n,
                              const double *x, double *log_density, double *error, double *score,
                              double *score_error, int *flagged);
-
-#endif

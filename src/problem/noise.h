@@ -3,8 +3,7 @@
  * A transform (transform.h) turns most noises into the one that all methods know: in its
  * coordinates the problem is dy = F dtau + sqrt(2) dW, HB_NOISE_SCALAR. The others have tau = t,
  * F = f and the tensor D = G G'/2: du/dt = -div(f u) + sum_ij d_i d_j (D_ij u). */
-#ifndef HB_PROBLEM_NOISE_H
-#define HB_PROBLEM_NOISE_H
+#pragma once
 
 #include "formula/range_tape.h"
 
@@ -29,5 +28,3 @@ size_t hb_problem_noise_ranges(const hb_problem *problem, const hb_interval *x, 
 /* D[n][d][d] = G G'/2, and its divergence[n][d], sum_j dD_ij/dx_j (NULL: not wanted), as above. */
 hb_status hb_problem_diffusion(hb_context *context, const hb_problem *problem, size_t n,
                                const double *x, double t, double *D, double *divergence);
-
-#endif

@@ -1,6 +1,5 @@
 /* problem/noise_text.h: the noise as typed, as nodes of the drift's graph. */
-#ifndef HB_PROBLEM_NOISE_TEXT_H
-#define HB_PROBLEM_NOISE_TEXT_H
+#pragma once
 
 #include "formula/expression.h"
 
@@ -17,5 +16,3 @@ hb_status hb_noise_text_parse(hb_context *context, const char *text, int dim, hb
                               hb_noise_nodes *out);
 /* Ito's drift of a Stratonovich equation, in place: f_i += 1/2 sum_jk G_jk dG_ik/dx_j. */
 hb_status hb_noise_convert(hb_graph *graph, const hb_noise_nodes *noise, hb_node *f);
-
-#endif

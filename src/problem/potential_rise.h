@@ -1,6 +1,5 @@
 /* problem/potential_rise.h: differences of the potential of a gradient drift. */
-#ifndef HB_PROBLEM_POTENTIAL_RISE_H
-#define HB_PROBLEM_POTENTIAL_RISE_H
+#pragma once
 
 #include <heatball/problem.h>
 
@@ -20,5 +19,3 @@ double hb_potential_cells_least(const hb_potential_cells *cells);
 hb_status hb_potential_rise(hb_context *context, const hb_problem *problem,
                             const hb_potential_cells *cells, size_t n, const double *from,
                             const double *x, double *rise);
-
-#endif

@@ -20,7 +20,6 @@
 #include "file/writer.h"
 #include "problem/problem_parts.h"
 
-#include <errno.h>
 #include <ini.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* problem/problem_parts.h: what a problem is made of; shared by the files of this room only. */
-#ifndef HB_PROBLEM_PROBLEM_PARTS_H
-#define HB_PROBLEM_PROBLEM_PARTS_H
+#pragma once
 
 #include "formula/expression.h"
 #include "problem/drift_facts.h"
@@ -161,5 +160,3 @@ hb_status hb_initial_parse(hb_context *context, const hb_problem_settings *setti
 hb_status hb_initial_from_callback(hb_context *context, hb_density_callback function, void *user,
                                    hb_problem *problem);
 void hb_initial_destroy(hb_context *context, hb_initial *initial);
-
-#endif

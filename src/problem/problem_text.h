@@ -1,7 +1,6 @@
 /* problem/problem_text.h: drift and noise of a problem as text (hb_problem_text) that makes it
  * again. */
-#ifndef HB_PROBLEM_PROBLEM_TEXT_H
-#define HB_PROBLEM_PROBLEM_TEXT_H
+#pragma once
 
 #include <heatball/problem.h>
 
@@ -18,5 +17,3 @@ int hb_problem_has_unit(const hb_problem *problem); /* 1: made so */
 /* For problem.c: the text of a problem that is made from settings; released with hb_release. */
 hb_status hb_problem_write_text(hb_context *context, const hb_problem_settings *settings,
                                 hb_problem *problem);
-
-#endif

@@ -11,9 +11,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 
-#include <float.h>
 #include <math.h>
-#include <string.h>
 
 static const double LINE_ERROR = 1e-12; /* of ln u, per unit of its size; panels have 1e-13 */
 
@@ -32,8 +30,7 @@ struct hb_stationary {
     int flagged;
 };
 
-/* ---- lines
- * ------------------------------------------------------------------------------------ */
+/* ---- lines ---- */
 
 static hb_status drift_on_line(void *user, size_t n, const double *s, double *F)
 {
@@ -127,8 +124,7 @@ static hb_status product_at(hb_context *context, const hb_stationary *s, const d
     return HB_OK;
 }
 
-/* ---- both
- * ------------------------------------------------------------------------------------- */
+/* ---- both ---- */
 
 int hb_stationary_is_known(const hb_problem *problem)
 {
@@ -193,8 +189,7 @@ hb_status hb_stationary_evaluate(hb_context *context, const hb_stationary *s, si
     return HB_OK;
 }
 
-/* ---- a problem with another start
- * ------------------------------------------------------------- */
+/* ---- a problem with another start ---- */
 
 hb_status hb_problem_borrow(hb_context *context, const hb_problem *problem, const char *initial,
                             hb_problem **out)

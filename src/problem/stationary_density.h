@@ -1,7 +1,6 @@
 /* problem/stationary_density.h: the stationary density of an autonomous gradient drift, in
  * closed form. */
-#ifndef HB_PROBLEM_STATIONARY_DENSITY_H
-#define HB_PROBLEM_STATIONARY_DENSITY_H
+#pragma once
 
 #include "problem/initial/initial_ops.h"
 
@@ -39,5 +38,3 @@ hb_status hb_stationary_line_create(hb_context *context, const hb_problem *whole
 hb_status hb_problem_borrow(hb_context *context, const hb_problem *problem, const char *initial,
                             hb_problem **out);
 void hb_problem_borrowed_destroy(hb_context *context, hb_problem *borrowed);
-
-#endif

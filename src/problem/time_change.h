@@ -1,6 +1,5 @@
 /* problem/time_change.h: tau(t) = int_0^t g^2/2 and its inverse. */
-#ifndef HB_PROBLEM_TIME_CHANGE_H
-#define HB_PROBLEM_TIME_CHANGE_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -28,5 +27,3 @@ hb_status hb_time_change_rate(hb_context *context, const hb_time_change *change,
 /* t[n] and g^2/2, rate[n], at tau[n]. */
 hb_status hb_time_change_times(hb_context *context, const hb_time_change *change, size_t n,
                                const double *tau, double *t, double *rate);
-
-#endif

@@ -1,7 +1,6 @@
 /* problem/time_cuts.h: times at which every stepper stops, because drift or noise vary fast
  * there. */
-#ifndef HB_PROBLEM_TIME_CUTS_H
-#define HB_PROBLEM_TIME_CUTS_H
+#pragma once
 
 #include "formula/graph.h"
 #include "problem/time_change.h"
@@ -31,5 +30,3 @@ double hb_cuts_before(const hb_time_cuts *cuts, double tau);
 double hb_cuts_worth(const hb_time_cuts *cuts, double from, double to);
 /* The times at which a drift is looked at: `even` ones on [0, end], and cuts; how many. */
 int hb_cuts_sample(const hb_time_cuts *cuts, double end, int even, double *tau);
-
-#endif

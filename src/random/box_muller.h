@@ -14,8 +14,7 @@
  * two short loops, not both in one long one.
  *
  * All inline and static: include it only in files that are compiled once per instruction set. */
-#ifndef HB_RANDOM_BOX_MULLER_H
-#define HB_RANDOM_BOX_MULLER_H
+#pragma once
 
 #include "random/vector.h"
 
@@ -77,5 +76,3 @@ INLINE vd flip(vd x, vi bits)
 {
     return vi_as_vd(vi_xor(vd_bits(x), vi_and(bits, vi_set(0x8000000000000000u))));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* random/choose.h: a component by its weight. */
-#ifndef HB_RANDOM_CHOOSE_H
-#define HB_RANDOM_CHOOSE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ static inline size_t hb_random_choose(size_t count, const double *cumulative, do
     }
     return first;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * loops.
  *
  * out[0..n-1] = draws first .. first+n-1; the caller has checked that first+n does not wrap. */
-#ifndef HB_RANDOM_FILL_H
-#define HB_RANDOM_FILL_H
+#pragma once
 
 #include "random/philox.h"
 
@@ -11,5 +10,3 @@ void hb_fill_uniform(const hb_vector_kernels *kernels, uint64_t seed, uint64_t s
                      uint64_t first, size_t n, double *out);
 void hb_fill_normal(const hb_vector_kernels *kernels, uint64_t seed, uint64_t stream,
                     uint64_t first, size_t n, double *out);
-
-#endif

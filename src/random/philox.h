@@ -2,8 +2,7 @@
  *
  * All take block numbers, not draw numbers: random.c maps draws to blocks and handles the ragged
  * ends. n_blocks is a multiple of HB_BLOCK_GROUP; outputs need no alignment. */
-#ifndef HB_RANDOM_PHILOX_H
-#define HB_RANDOM_PHILOX_H
+#pragma once
 
 #include "base/cpu.h"
 
@@ -28,5 +27,3 @@ typedef struct hb_vector_kernels {
 } hb_vector_kernels;
 
 HB_KERNELS(hb_vector_kernels, hb_vector_kernels)
-
-#endif

@@ -19,8 +19,7 @@
  *     a xor of three is one operation (AVX-512) keys cost nothing, and each round takes its own.
  * A round waits for the one before, and a processor looks ahead only so far. So CHAINS vectors go
  * through the rounds together, and the rounds are cut in two loops over the batch. */
-#ifndef HB_RANDOM_PHILOX_BITS_H
-#define HB_RANDOM_PHILOX_BITS_H
+#pragma once
 
 #include "random/vector.h"
 
@@ -184,5 +183,3 @@ APART void philox_bits(const philox_key *key, uint64_t stream, uint64_t block, s
         philox_last_round(key, &s, words);
     }
 }
-
-#endif

@@ -4,8 +4,7 @@
  * they have the same numbers; so each use has streams of its own, first .. first + count - 1. A new
  * use is a new line; tests/random/test_random.c checks that no two meet. What is taken must not
  * move: results are bits. Streams from 2^63 on are the library's own; callers have the others. */
-#ifndef HB_RANDOM_STREAMS_H
-#define HB_RANDOM_STREAMS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@
     static const uint64_t HB_STREAM_##name = UINT64_C(first);
 HB_STREAMS(HB_DECLARE_STREAM)
 #undef HB_DECLARE_STREAM
-
-#endif

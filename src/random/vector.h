@@ -11,8 +11,7 @@
  * by lane. SLEEF's "finz" (with FMA) and "cinz" (without) functions are bit-reproducible within
  * their class, so there are two classes of results, {avx2, avx512} and {sse2, scalar}. vd_min and
  * vd_max give their second argument where one is NaN. */
-#ifndef HB_RANDOM_VECTOR_H
-#define HB_RANDOM_VECTOR_H
+#pragma once
 
 #include <math.h>
 #include <sleef.h>
@@ -313,5 +312,3 @@ INLINE void vf8_transpose(const float *from, size_t n, float *to, size_t pad)
     }
     for (size_t k = 0; k < 8; k++) memcpy(to + k * pad, &r[k], sizeof r[k]);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * unit gives a (its value of u) and b[dim] (its value of grad u), both divided by e^log_scale, so
  * that a density of 1e-300 is counted with numbers near 1. A accumulator is a flat array of
  * doubles: it is merged in a fixed order, saved and restored as it is. */
-#ifndef HB_SAMPLING_ACCUMULATOR_H
-#define HB_SAMPLING_ACCUMULATOR_H
+#pragma once
 
 #include <heatball/base.h>
 
@@ -65,5 +64,3 @@ void hb_accumulator_diagnosed(int dim, const double *sums, const double *diagnos
                               double log_scale, hb_answer *out, double *score, double *score_se);
 /* Adds errors that no units make smaller: known[0] of ln u, known[1 + dim] of the score. */
 void hb_answer_widen(int dim, const double *known, hb_answer *answer, double *score_se);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Round k is a function of (problem, settings, seed, k) and, for walks, of the point alone; so
  * rounds can be stopped and resumed at any time, and the number of threads changes no bit. */
-#ifndef HB_SAMPLING_ESTIMATOR_H
-#define HB_SAMPLING_ESTIMATOR_H
+#pragma once
 
 #include "sampling/accumulator.h"
 
@@ -46,5 +45,3 @@ typedef struct hb_estimator {
 
 /* Appends to a note, of which no more than `limit` characters are used. */
 void hb_note_append(char *note, size_t limit, const char *format, ...) HB_PRINTF(3, 4);
-
-#endif

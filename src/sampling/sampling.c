@@ -56,7 +56,6 @@ static int report_part(void *user, const char *what, double done, double total)
 hb_status hb_sampling_create(hb_context *context, const hb_sampling_settings *settings, size_t n,
                              int dim, double tau, hb_sampling *out)
 {
-    void *memory;
     *out = (hb_sampling){.context = context, .settings = settings, .n = n, .dim = dim};
     out->inside = hb_context_child(context, 0);
     if (context->settings.progress) {
@@ -66,9 +65,7 @@ hb_status hb_sampling_create(hb_context *context, const hb_sampling_settings *se
     out->score_scale = 1 / sqrt(2 * tau);
     out->start = out->saved = hb_seconds();
     hb_sampling_allow(out, 1);
-    HB_TRY(hb_allocate(context, 2 * (size_t)dim, sizeof(double), &memory));
-    out->score = memory;
-    return HB_OK;
+    return HB_NEW(context, out->score, 2 * (size_t)dim);
 }
 
 void hb_sampling_allow(hb_sampling *s, double part)

@@ -1,7 +1,6 @@
 /* sampling/sampling.h: rounds of estimators at points until what is asked for is met; their state.
  * A run is one estimator with what it has counted; a sampling is one run, or two. */
-#ifndef HB_SAMPLING_SAMPLING_H
-#define HB_SAMPLING_SAMPLING_H
+#pragma once
 
 #include "base/context.h"
 #include "base/memory.h"
@@ -121,5 +120,3 @@ hb_status hb_sampling_keep(hb_sampling *sampling);
 hb_status hb_sampling_load(hb_sampling *sampling, int *found);
 /* Refuses a path that holds something else than a state. */
 hb_status hb_sampling_check_path(hb_context *context, const char *path);
-
-#endif

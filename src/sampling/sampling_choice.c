@@ -9,7 +9,6 @@
  * chosen because its own draws look precise is biased, so the pilot rounds are thrown away. No
  * clock enters, unless max_time breaks a trial off. Must reproduce: the same choice on any number
  * of threads. */
-#include "base/context.h"
 #include "base/team_tasks.h"
 #include "sampling/sampling.h"
 

@@ -2,8 +2,7 @@
  *
  * A spread is a flat array: mean a, mean b[d], then sums over the pairs of products of deviations
  * from the means: aa, ab[d], bb[d]. How many pairs there are is the caller's to keep. */
-#ifndef HB_SAMPLING_SPREAD_H
-#define HB_SAMPLING_SPREAD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ void hb_bias_merge(size_t d, double *bias, const double *other);
 double hb_bias_density(size_t d, const double *bias, double A);
 /* Of component k of the score, which is S. */
 double hb_bias_score(size_t d, const double *bias, double A, size_t k, double S);
-
-#endif

@@ -9,7 +9,6 @@
  * A number to reproduce: "x - x^3" from N(0,1) is solved on the grid in 3 dimensions and by
  * sampling in 4. */
 #include "base/context.h"
-#include "problem/drift_facts.h"
 #include "problem/initial/initial_average.h"
 #include "problem/line_balance.h"
 #include "problem/problem_parts.h"

@@ -8,8 +8,7 @@
  *     asked by name    the first row of the table that has the name and serves the facts
  *     auto             the rows that serve, by rank; of rows of one rank that sample a pilot run
  *                      chooses one at each point; a row that fails passes on to the next rank */
-#ifndef HB_SOLVE_METHOD_H
-#define HB_SOLVE_METHOD_H
+#pragma once
 
 #include "problem/noise.h"
 #include "sampling/sampling.h"
@@ -87,5 +86,3 @@ int hb_method_begins_on_grid(const hb_solve_facts *facts);
 /* sampled_solution.c: n methods that sample, each where it is better. */
 hb_status hb_solve_by_samples(const hb_solve_task *task, int n, const hb_method_ops *const *ops,
                               hb_solution *out);
-
-#endif

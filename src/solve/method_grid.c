@@ -15,7 +15,7 @@
 
 /* ---- the grid ---- */
 
-static int grid_is_inside(const hb_grid_info *info, const double *x)
+int hb_solve_is_inside(const hb_grid_info *info, const double *x)
 {
     for (int a = 0; a < info->dim; a++)
         if (!(x[a] >= info->low[a] && x[a] <= info->high[a])) return 0;
@@ -46,7 +46,7 @@ hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const
     hb_grid_info_get(grid, sizeof info, &info);
     for (size_t i = 0; i < out->n; i++) {
         const double *x = points + i * d;
-        if (!grid_is_inside(&info, x)) {
+        if (!hb_solve_is_inside(&info, x)) {
             HB_TRY(grid_evaluate_outside(grid, i, x, out));
             continue;
         }

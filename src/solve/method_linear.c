@@ -55,13 +55,11 @@ static hb_status linear_solve_mean(linear *l, const double *right)
 {
     const lapack_int n = (lapack_int)l->d;
     lapack_int *pivots;
-    void *memory;
-    HB_TRY(hb_allocate(l->context, l->d, sizeof *pivots, &memory));
-    pivots = memory;
+    HB_TRY(HB_NEW(l->context, pivots, l->d));
     memcpy(l->copy, l->A, l->d * l->d * sizeof(double));
     for (size_t i = 0; i < l->d; i++) l->step[i] = -right[i];
     const lapack_int info = LAPACKE_dgesv(LAPACK_ROW_MAJOR, n, 1, l->copy, n, pivots, l->step, 1);
-    hb_release(l->context, memory);
+    hb_release(l->context, pivots);
     HB_CHECK(l->context, info == 0, HB_ERROR_NUMERICAL,
              "the mean of the stationary density was not found: the drift's matrix is singular");
     return HB_OK;

@@ -121,14 +121,13 @@ static hb_status meanvalue_find_trouble(hb_context *context, const hb_problem *p
     const hb_drift_facts *facts = hb_problem_facts(problem);
     const hb_interval times = {fmax(tau - radius * radius / (4 * M_PI), 0), tau};
     hb_interval box[HB_MOST_GRID_DIM] = {{0, 0}};
-    void *memory;
     int narrow = 0;
     *out = BALL_FINE;
     if (!facts->is_formula) return HB_OK;
     meanvalue_ball_box(hb_problem_dim(problem), settings->lift, radius, x, box);
-    HB_TRY(hb_allocate(context, (size_t)facts->n_breaks + 1, sizeof(hb_interval), &memory));
-    const hb_interval *arguments = memory; // (n_breaks)
-    hb_status status = hb_problem_ranges(context, problem, box, times, NULL, memory);
+    hb_interval *arguments; // (n_breaks)
+    HB_TRY(HB_NEW(context, arguments, (size_t)facts->n_breaks + 1));
+    hb_status status = hb_problem_ranges(context, problem, box, times, NULL, arguments);
     for (int k = 0; k < facts->n_breaks && status == HB_OK; k++) {
         if (arguments[k].low > 0 || arguments[k].high < 0) continue;
         if (facts->breaks[k].kind != HB_BREAK_KINK)
@@ -136,7 +135,7 @@ static hb_status meanvalue_find_trouble(hb_context *context, const hb_problem *p
         else if (settings->degree > 0 && *out == BALL_FINE)
             *out = BALL_KINK;
     }
-    hb_release(context, memory);
+    hb_release(context, arguments);
     if (status == HB_OK && *out == BALL_FINE && hb_problem_dim(problem) == 1)
         status = meanvalue_drift_is_narrow(context, problem, box, times, &narrow);
     if (narrow) *out = BALL_NARROW;

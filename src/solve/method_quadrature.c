@@ -70,8 +70,7 @@ static hb_status balance_run(const hb_solve_task *task, hb_solution *out)
     out->method = "stationary";
     snprintf(out->note, sizeof out->note,
              "stationary: in one dimension the probability flux vanishes, and the density is "
-             "exp(int (f - D')/D dx)/Z with "
-             "D = g^2/2, by quadrature; nothing is drawn");
+             "exp(int (f - D')/D dx)/Z with D = g^2/2, by quadrature; nothing is drawn");
     return HB_OK;
 }
 

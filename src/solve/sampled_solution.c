@@ -119,8 +119,7 @@ static const char *sampled_sentence(const hb_estimator *e, size_t i, const hb_an
     case HB_FLAG_HEAVY:
         if (a->tail_index < 2)
             return "the largest values of %U fall off with index %T here, too slowly for a "
-                   "variance; "
-                   "the spread of %N says too little";
+                   "variance; the spread of %N says too little";
         return "a few %U outweigh the rest here; the spread of %N says too little";
     case HB_FLAG_LOST:
         if (e->untimely && e->untimely[i])
@@ -139,8 +138,7 @@ static const char *sampled_sentence(const hb_estimator *e, size_t i, const hb_an
                "too rare to be seen, the grid sees them";
     case HB_FLAG_OUTLIERS:
         return "what counts here lies more than four standard deviations from where the %U go; the "
-               "drift "
-               "there was not seen";
+               "drift there was not seen";
     case HB_FLAG_COARSE:
         return "the integral over the lag is not resolved: two rules in time differ by more "
                "than a twentieth of the density";

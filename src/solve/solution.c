@@ -44,10 +44,9 @@ hb_status hb_solution_create(hb_context *context, size_t n, int dim, hb_solution
 hb_status hb_solution_create_times(hb_context *context, size_t n_times, const double *times,
                                    size_t n, int dim, hb_solution **out)
 {
-    void *memory;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_solution), &memory));
-    hb_solution *solution = memory;
+    hb_solution *solution;
+    HB_TRY(HB_NEW(context, solution, 1));
     *solution =
         (hb_solution){.context = context, .n = n, .dim = dim, .n_times = n_times, .method = ""};
     const hb_status status = solution_allocate(solution);

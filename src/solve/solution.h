@@ -1,6 +1,5 @@
 /* solve/solution.h: the result of hb_solve while it is being filled. */
-#ifndef HB_SOLVE_SOLUTION_H
-#define HB_SOLVE_SOLUTION_H
+#pragma once
 
 #include "base/memory.h"
 #include <heatball/solve.h>
@@ -52,5 +51,3 @@ hb_status hb_solution_warn(hb_solution *solution, size_t row, const char *format
 void hb_solution_drop_warnings(hb_solution *solution);
 /* Appends to the note. */
 void hb_solution_add_note(hb_solution *solution, const char *format, ...) HB_PRINTF(2, 3);
-
-#endif

@@ -46,8 +46,7 @@ hb_status hb_solve_check_stationary(hb_context *context, const hb_problem *probl
         HB_CHECK(context, facts->breaks[k].kind != HB_BREAK_POLE, HB_ERROR_ARGUMENT,
                  "time is inf, but the drift may be infinite somewhere; what lies on the two sides "
                  "of a pole may never meet, and the stationary density then depends on the initial "
-                 "condition: "
-                 "give a finite time");
+                 "condition: give a finite time");
     return HB_OK;
 }
 

@@ -1,6 +1,5 @@
 /* solve/solve_parts.h: what the files of solve share beside the table of methods (method.h). */
-#ifndef HB_SOLVE_SOLVE_PARTS_H
-#define HB_SOLVE_SOLVE_PARTS_H
+#pragma once
 
 #include "solve/method.h"
 
@@ -31,6 +30,7 @@ hb_status hb_solve_fill_nothing(const char *name, const char *unit, double secon
 hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const double *points,
                                  hb_solution *out);
 void hb_solve_note_grid(const hb_grid *grid, const char *opening, char *out, size_t size);
+int hb_solve_is_inside(const hb_grid_info *info, const double *x); /* the box of a grid */
 
 /* The grid at a long finite time, where the chain of a noise G(x) is refused; dim 2 and 3. */
 hb_status hb_solve_stationary_late(const hb_solve_task *task, hb_solution *out);
@@ -51,5 +51,3 @@ hb_status hb_solve_plan_check(hb_context *context, const hb_solve_plan *plan, in
 hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const double *points);
 /* The name of one bit of hb_solve_setting, as the command and Python have it. */
 const char *hb_solve_setting_name(unsigned setting);
-
-#endif

@@ -8,6 +8,7 @@
 #include "solve/solve_transform.h"
 #include "base/context.h"
 #include "problem/transform/transform.h"
+#include "solve/solve_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -118,12 +119,11 @@ static hb_status leave_at(hb_context *context, const hb_transform *transform, do
                           size_t first, hb_solution *out)
 {
     const size_t d = (size_t)out->dim, n = out->n;
-    void *memory;
-    HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
-    const double *volume = memory; // (n)
-    hb_status status = hb_transform_volume(context, transform, t, n, y, memory);
+    double *volume; // (n)
+    HB_TRY(HB_NEW(context, volume, n));
+    hb_status status = hb_transform_volume(context, transform, t, n, y, volume);
     for (size_t i = 0; i < n && status == HB_OK; i++) carry_density(out, first + i, volume[i]);
-    hb_release(context, memory);
+    hb_release(context, volume);
     if (status == HB_OK)
         status = hb_transform_score(context, transform, t, n, points,
                                     out->columns[HB_COLUMN_SCORE] + first * d,
@@ -208,20 +208,14 @@ hb_status hb_solve_plan_transform(hb_context *context, const hb_problem *problem
 
 /* ---- the grid elsewhere ---- */
 
-static int is_inside(const hb_grid_info *info, const double *y)
-{
-    for (int a = 0; a < info->dim; a++)
-        if (!(y[a] >= info->low[a] && y[a] <= info->high[a])) return 0;
-    return 1;
-}
-
 /* One point in y; beyond the box ln u goes on from the wall, and nothing is claimed. */
 static hb_status evaluate_point(hb_context *context, const hb_grid *grid, double tau,
                                 const double *y, double *v, double *v_se, double *s, double *s_se)
 {
     hb_grid_info info;
     HB_TRY(hb_grid_info_get(grid, sizeof info, &info));
-    if (is_inside(&info, y)) return hb_grid_evaluate(context, grid, 1, y, tau, v, v_se, s, s_se);
+    if (hb_solve_is_inside(&info, y))
+        return hb_grid_evaluate(context, grid, 1, y, tau, v, v_se, s, s_se);
     hb_field field;
     hb_grid_field(grid, &field);
     field.evaluate(field.user, 1, y, &tau, v, s);

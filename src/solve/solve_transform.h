@@ -1,7 +1,6 @@
 /* solve/solve_transform.h: points go into the coordinates of a problem's transform, answers come
  * back. */
-#ifndef HB_SOLVE_SOLVE_TRANSFORM_H
-#define HB_SOLVE_SOLVE_TRANSFORM_H
+#pragma once
 
 #include "sampling/sampling.h"
 #include "solve/solution.h"
@@ -35,5 +34,3 @@ hb_status hb_transform_evaluate_grid(hb_context *context, const hb_problem *prob
                                      double *log_density_se, double *score, double *score_se);
 hb_status hb_transform_grid_box(hb_context *context, const hb_problem *problem, const hb_grid *grid,
                                 double t, double tau, double *low, double *high);
-
-#endif

@@ -18,10 +18,9 @@ static hb_status create_balls(hb_trainer *trainer, int directions)
     const int dim = trainer->model->info.dim;
     hb_balls_settings s;
     hb_ball_constants constants;
-    void *memory;
-    HB_TRY(hb_allocate(trainer->context, 1, sizeof(hb_ball_common), &memory));
-    hb_ball_common *common = trainer->common = memory;
-    *common = (hb_ball_common){0};
+    hb_ball_common *common;
+    HB_TRY(HB_NEW_CLEARED(trainer->context, common, 1));
+    trainer->common = common;
     hb_balls_settings_default(sizeof s, &s);
     s.kind = from->head == HB_HEAD_ENERGY ? HB_BALLS_KIND_LOG_DENSITY : HB_BALLS_KIND_SCORE;
     s.process = from->process;

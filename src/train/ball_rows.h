@@ -1,7 +1,6 @@
 /* train/ball_rows.h: the rows of a heat-ball loss: a micro-batch's anchors and the nodes of the
  * balls behind them (heatball/balls.h), as points of its model. */
-#ifndef HB_TRAIN_BALL_ROWS_H
-#define HB_TRAIN_BALL_ROWS_H
+#pragma once
 
 #include "train/trainer.h"
 
@@ -76,5 +75,3 @@ hb_status hb_ball_slopes_look(hb_micro_batch *micro, hb_ball_slopes *at);
 
 /* -ln Q, and below 0.2 its tangent there; slope: its derivative. */
 double hb_minus_log(double Q, double *slope);
-
-#endif

@@ -6,7 +6,6 @@
  * run is refused with both texts in mind: the first setting that differs is named. */
 #include "base/checksum.h"
 #include "net/model_file.h"
-#include "problem/problem_text.h"
 #include "train/trainer.h"
 
 #include <errno.h>

@@ -36,10 +36,9 @@ static hb_status classifier_create_arrays(hb_classifier *c)
 
 hb_status hb_classifier_create(hb_context *context, const hb_net_shape *shape, hb_classifier **out)
 {
-    void *memory;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_classifier), &memory));
-    hb_classifier *c = memory;
+    hb_classifier *c;
+    HB_TRY(HB_NEW(context, c, 1));
     *c = (hb_classifier){.context = context};
     hb_status status = hb_net_create(context, shape, &c->net);
     if (status == HB_OK) status = classifier_create_arrays(c);

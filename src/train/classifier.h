@@ -1,6 +1,5 @@
 /* train/classifier.h: what the files of the classifier share. */
-#ifndef HB_TRAIN_CLASSIFIER_H
-#define HB_TRAIN_CLASSIFIER_H
+#pragma once
 
 #include "base/context.h"
 #include "base/memory.h"
@@ -30,5 +29,3 @@ double hb_cross_entropy(size_t n, size_t classes, const float *logits, const int
 /* One image (side, side) moved by (down, right) pixels, between pixels linearly; beyond an edge the
  * pixel at the edge counts again. */
 void hb_move_image(size_t side, const double *image, double down, double right, double *moved);
-
-#endif

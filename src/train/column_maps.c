@@ -8,7 +8,6 @@
  * few. A bound is a round number just outside of the data, else a little more than their last value.
  * python/heatball/_column_maps.py makes the same choice. A number to reproduce: exp of a standard
  * normal gains 1/2 + ln(e - 1)/2 = 0.771 nats by the logarithm. */
-#include "base/context.h"
 #include "base/linear_algebra.h"
 #include "train/trainer.h"
 

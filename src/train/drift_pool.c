@@ -167,10 +167,8 @@ hb_status hb_pool_create(hb_trainer *trainer)
              "the data cannot be standardised: the drift is given in their units");
     HB_CHECK(trainer->context, trainer->settings.tau_focus == 0, HB_ERROR_ARGUMENT,
              "tau_focus is %g; with a drift it must be 0", trainer->settings.tau_focus);
-    void *memory;
-    HB_TRY(hb_allocate(trainer->context, 1, sizeof(hb_pool), &memory));
-    hb_pool *pool = trainer->pool = memory;
-    *pool = (hb_pool){0};
+    HB_TRY(HB_NEW_CLEARED(trainer->context, trainer->pool, 1));
+    hb_pool *pool = trainer->pool;
     HB_TRY(pool_create_arrays(trainer, pool));
     HB_TRY(hb_pool_drift_size(trainer));
     pool_choose_lags(trainer, pool);

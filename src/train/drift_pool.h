@@ -3,8 +3,7 @@
  * tau takes `levels` values, geometric from tau_min to tau_max. At level k a sample is made from a
  * path at tau_k - lag_k by one symmetric step over the lag (drift_draw.c): half the drift, all the
  * noise, half the drift. The pool holds the paths after the first half. */
-#ifndef HB_TRAIN_DRIFT_POOL_H
-#define HB_TRAIN_DRIFT_POOL_H
+#pragma once
 
 #include "train/trainer.h"
 
@@ -48,5 +47,3 @@ hb_status hb_drift_at(hb_context *context, const hb_problem *drift, size_t n, co
  * n, dim). */
 hb_status hb_drift_flow(hb_context *context, const hb_problem *drift, size_t n, size_t dim,
                         double h, double *x, double *scratch);
-
-#endif

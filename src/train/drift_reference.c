@@ -7,7 +7,6 @@
  * which Ito's formula gives without the noise of a difference. A number to reproduce: F = -x has
  * dV/dtau = 2 - 2V. */
 #include "base/linear_algebra.h"
-#include "problem/problem_text.h"
 #include "train/drift_pool.h"
 
 #include <math.h>

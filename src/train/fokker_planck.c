@@ -14,7 +14,6 @@
 #include "train/trainer.h"
 
 #include <heatball/random.h>
-#include <math.h>
 #include <string.h>
 
 enum { SMALL_DIM = 3 };

@@ -15,7 +15,6 @@
  * The 2 dim nodes of kappa serve both averages (mean/ball_rule.h).
  * A number to reproduce: F = -x with its stationary density, v = -|x|^2/2, has rho = 0. */
 #include "train/ball_rows.h"
-#include "train/drift_pool.h"
 
 #include <math.h>
 

@@ -10,7 +10,6 @@
 #include "train/ball_rows.h"
 
 #include <heatball/ball.h>
-#include <math.h>
 
 static const double SIGMA_MIN = 1e-3;
 

@@ -17,7 +17,6 @@
 #include "base/linear_algebra.h"
 #include "train/ball_rows.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Rows: the anchors; then for each anchor its nodes. */

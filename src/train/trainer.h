@@ -3,8 +3,7 @@
  * A step's rows are cut into micro-batches, in a number that the batch alone decides. Each
  * micro-batch draws its rows, adds its losses and its gradient in arrays of its own; the loop adds
  * micro-batches in their order. So threads change no bit. */
-#ifndef HB_TRAIN_TRAINER_H
-#define HB_TRAIN_TRAINER_H
+#pragma once
 
 #include "base/context.h"
 #include "base/memory.h"
@@ -248,5 +247,3 @@ hb_status hb_checkpoint_read(hb_trainer *trainer, int *resumed);
 /* last: the run ends here, so a row is made of what there is. */
 hb_status hb_log_add(hb_trainer *trainer, double norm, double seconds, int last);
 hb_status hb_log_write(const hb_trainer *trainer);
-
-#endif

@@ -60,7 +60,6 @@ hb_status hb_typed_rows(hb_trainer *t, int dim, const double *data, double **y)
 {
     hb_train_settings *s = &t->settings;
     const size_t d = (size_t)dim;
-    void *memory;
     *y = NULL;
     if (s->process != HB_PROCESS_DRIFT || !s->as_typed || !s->drift ||
         typed_is_plain(t->context, s->drift))
@@ -75,8 +74,7 @@ hb_status hb_typed_rows(hb_trainer *t, int dim, const double *data, double **y)
     s->drift = t->own;
     const hb_transform *transform = hb_problem_transform_of(t->own);
     if (!transform) return HB_OK;
-    HB_TRY(hb_allocate(t->context, t->n * d, sizeof(double), &memory));
-    *y = memory;
+    HB_TRY(HB_NEW(t->context, *y, t->n * d));
     HB_TRY(hb_transform_to_y(t->context, transform, 0, t->n, data, *y));
     for (size_t i = 0; i < t->n; i++) {
         HB_TRY(typed_check_domain(t, d, i, data + i * d));

@@ -1,6 +1,5 @@
 /* walk/lockstep.h: many walks that step together: what walk_block.c and walk_ends.c share. */
-#ifndef HB_WALK_LOCKSTEP_H
-#define HB_WALK_LOCKSTEP_H
+#pragma once
 
 #include "walk/walk_block.h"
 #include "walk/walk_steps.h"
@@ -30,5 +29,3 @@ void hb_lockstep_lose(hb_lockstep *b, const hb_walk *walk);
  * closed form, or a pair of ends drawn with normals g, for hb_lockstep_end_drawn. */
 void hb_lockstep_end(hb_lockstep *b, size_t i, const double *g);
 hb_status hb_lockstep_end_drawn(hb_lockstep *b);
-
-#endif

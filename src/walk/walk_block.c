@@ -56,10 +56,9 @@ hb_status hb_walk_block_create(hb_context *context, const hb_walk_problem *share
                                hb_walk_block **out)
 {
     const size_t all = HB_WALK_BLOCK, fit = JACOBIAN_DOUBLES / (shared->d * shared->d);
-    void *memory;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_lockstep), &memory));
-    hb_lockstep *b = memset(memory, 0, sizeof *b);
+    hb_lockstep *b;
+    HB_TRY(HB_NEW_CLEARED(context, b, 1));
     b->base.context = context;
     b->base.shared = *shared;
     b->base.together = fit < LEAST_TOGETHER ? LEAST_TOGETHER : fit < all ? fit : all;

@@ -1,6 +1,5 @@
 /* walk/walk_block.h: a block of walks from one point, by any kind of steps. */
-#ifndef HB_WALK_WALK_BLOCK_H
-#define HB_WALK_WALK_BLOCK_H
+#pragma once
 
 #include "bridge/walk_ops.h"
 
@@ -12,5 +11,3 @@ void hb_walk_block_destroy(hb_walk_block *block); /* NULL is fine */
 /* Walks first .. first+n-1 (n <= HB_WALK_BLOCK) from x0. *steps is the sum of their steps. */
 hb_status hb_walk_block_run(hb_walk_block *block, const hb_walk_plan *plan, const double *x0,
                             uint64_t seed, uint64_t first, size_t n, double *steps);
-
-#endif

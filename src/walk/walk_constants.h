@@ -3,8 +3,7 @@
  * Rates, probes, roulette and preferences were set on the bistable, Van der Pol and chain problems
  * (docs/dev/tuning-history.md); limits of flags by tests/python/test_walk_silence.py and
  * test_walk_breaks.py; the rest was chosen. */
-#ifndef HB_WALK_WALK_CONSTANTS_H
-#define HB_WALK_WALK_CONSTANTS_H
+#pragma once
 
 /* ---- steps: docs/explanation/walks.md ---- */
 static const double PROBE_REACH = 3;       /* standard deviations of a step */
@@ -51,5 +50,3 @@ static const double HIDDEN_SLOPES = 3;                    /* times what slopes e
 static const double SUM_ROUNDING = 2e-15; /* of a sum in ln W */
 static const double MOST_GROWTH = 1e6;    /* of a linear drift, where ends are drawn */
 static const double LARGEST = 300; /* ln of the largest value that is counted, over the scale */
-
-#endif

@@ -236,11 +236,10 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
                             const hb_sampling_settings *settings, size_t n, const double *points,
                             hb_estimator *out)
 {
-    void *memory;
     HB_CHECK(context, tau > 0 && isfinite(tau), HB_ERROR_ARGUMENT,
              "tau is %g; walks need it above 0", tau);
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_walks), &memory));
-    hb_walks *w = memory;
+    hb_walks *w;
+    HB_TRY(HB_NEW(context, w, 1));
     *w = (hb_walks){.context = context, .seed = settings->seed, .n = n, .points = points};
     const hb_status status = walks_create(w, problem, tau, settings->max_time);
     if (status != HB_OK) {

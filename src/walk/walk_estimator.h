@@ -1,7 +1,6 @@
 /* walk/walk_estimator.h: walks back from points, as an estimator that adds rounds to
  * accumulators. */
-#ifndef HB_WALK_WALK_ESTIMATOR_H
-#define HB_WALK_WALK_ESTIMATOR_H
+#pragma once
 
 #include "sampling/estimator.h"
 
@@ -9,5 +8,3 @@
 hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, double tau,
                             const hb_sampling_settings *settings, size_t n, const double *points,
                             hb_estimator *out);
-
-#endif

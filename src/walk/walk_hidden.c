@@ -15,7 +15,6 @@
  * A number to reproduce: F = 300 exp(-((x - 0.6)/0.01)^2), tau = 0.25, x0 = 0.5: 300 0.01
  * sqrt(pi) = 5.3. */
 #include "problem/drift_facts.h"
-#include "problem/initial/initial_average.h"
 #include "walk/walk_constants.h"
 #include "walk/walk_parts.h"
 

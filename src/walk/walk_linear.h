@@ -1,6 +1,5 @@
 /* walk/walk_linear.h: densities under linear drifts, without a draw. */
-#ifndef HB_WALK_WALK_LINEAR_H
-#define HB_WALK_WALK_LINEAR_H
+#pragma once
 
 #include <heatball/problem.h>
 
@@ -29,5 +28,3 @@ int hb_walk_linear_is_closed(const hb_walk_linear *linear);
 size_t hb_walk_linear_work(const hb_walk_linear *linear);
 void hb_walk_linear_value(const hb_walk_linear *linear, const double *x, double *value,
                           double *error, double *other, double *work);
-
-#endif

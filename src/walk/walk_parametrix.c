@@ -161,8 +161,7 @@ static int parametrix_step(const hb_walk_problem *shared, hb_walk *walk, const h
     return 0;
 }
 
-/* ---- what an event is worth
- * ------------------------------------------------------------------- */
+/* ---- what an event is worth ---- */
 
 static void parametrix_apply_correction(const hb_walk_problem *shared, hb_walk *walk,
                                         const hb_walk_view *view)

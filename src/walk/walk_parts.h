@@ -1,6 +1,5 @@
 /* walk/walk_parts.h: the estimator of walks as its files share it. */
-#ifndef HB_WALK_WALK_PARTS_H
-#define HB_WALK_WALK_PARTS_H
+#pragma once
 
 #include "bridge/bridge.h"
 #include "sampling/estimator.h"
@@ -78,5 +77,3 @@ hb_status hb_walks_run(const hb_walks *w, int thread, size_t i, const hb_walk_pl
                        uint64_t first, size_t n, double *steps);
 uint64_t hb_walks_pilot_seed(const hb_walks *w, size_t i);
 void hb_walks_count(const hb_walks *w, int thread, size_t n, double scale, double *sums);
-
-#endif

@@ -193,14 +193,12 @@ static hb_status closed_task(void *user, size_t i, int thread)
 {
     hb_walks *w = user;
     const size_t d = w->shared.d;
-    void *memory;
+    double *other;
     (void)thread;
-    HB_TRY(hb_allocate(w->context, 2 * (1 + d) + hb_walk_linear_work(&w->linear), sizeof(double),
-                       &memory));
-    double *other = memory;
+    HB_TRY(HB_NEW(w->context, other, 2 * (1 + d) + hb_walk_linear_work(&w->linear)));
     hb_walk_linear_value(&w->linear, w->points + i * d, w->values + i * (1 + d),
                          w->errors + i * (1 + d), other, other + 2 * (1 + d));
-    hb_release(w->context, memory);
+    hb_release(w->context, other);
     w->plans[i] = (hb_walk_plan){.rate_multiplier = 1};
     const double v = w->values[i * (1 + d)];
     w->log_scale[i] = isfinite(v) ? v : 0;

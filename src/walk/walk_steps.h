@@ -1,6 +1,5 @@
 /* walk/walk_steps.h: the kinds of steps from event to event, and what they share. */
-#ifndef HB_WALK_WALK_STEPS_H
-#define HB_WALK_WALK_STEPS_H
+#pragma once
 
 #include "bridge/walk_ops.h"
 
@@ -38,5 +37,3 @@ double hb_gauge_rate(const hb_walk_problem *shared, hb_walk *walk, const hb_walk
 void hb_gauge_apply_correction(const hb_walk_problem *shared, hb_walk *walk,
                                const hb_walk_view *view);
 size_t hb_walk_ball_normals(size_t d);
-
-#endif

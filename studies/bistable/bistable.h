@@ -5,8 +5,7 @@
  *     bistable_ball.c     grid solutions, exact scores, heat-ball estimates
  *     bistable_rows.c     mean squared errors by region, with standard errors
  *     bistable_study.c    the study itself: table, files, numbers for the page */
-#ifndef HB_STUDIES_BISTABLE_H
-#define HB_STUDIES_BISTABLE_H
+#pragma once
 
 #include "study_tools.h"
 
@@ -197,5 +196,3 @@ const hb_bistable_row *hb_bistable_find(const hb_bistable_result *result, hb_bis
                                         hb_bistable_start start, hb_bistable_reference reference);
 
 extern const hb_study hb_bistable_study;
-
-#endif

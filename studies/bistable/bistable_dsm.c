@@ -239,11 +239,8 @@ hb_status hb_bistable_dsm(hb_context *context, const hb_problem *problem, hb_bis
     hb_bistable_case *c = &result->cases[start];
     const int runs = result->size.runs;
     const size_t n_curves = (size_t)runs * BISTABLE_NOISES * BISTABLE_WIDTHS;
-    void *memory;
-    HB_TRY(hb_study_allocate(context, 4 * BISTABLE_PATHS + n_curves * BISTABLE_POINTS,
-                             sizeof(double), &memory));
     dsm_work work = {0};
-    work.x = memory;
+    HB_TRY(HB_STUDY_NEW(context, work.x, 4 * BISTABLE_PATHS + n_curves * BISTABLE_POINTS));
     work.g = work.x + BISTABLE_PATHS;
     work.samples = (noisy_sample *)(work.g + BISTABLE_PATHS);
     work.curves = work.g + 3 * BISTABLE_PATHS;
@@ -257,6 +254,6 @@ hb_status hb_bistable_dsm(hb_context *context, const hb_problem *problem, hb_bis
         status = keep_curves(context, runs, &work, c);
     }
     if (status == HB_OK) split_saddle(result, c);
-    free(memory);
+    free(work.x);
     return status;
 }

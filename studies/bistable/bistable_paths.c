@@ -29,9 +29,8 @@ hb_status hb_bistable_paths(hb_context *context, const hb_problem *problem, hb_b
 {
     const double step = BISTABLE_TIME / BISTABLE_STEPS, root = sqrt(step);
     const double growth = exp(step / 2), spread = expm1(step);
-    void *memory;
-    HB_TRY(hb_study_allocate(context, BISTABLE_PATHS, sizeof(double), &memory));
-    double *noise = memory; // (BISTABLE_PATHS)
+    double *noise; // (BISTABLE_PATHS)
+    HB_TRY(HB_STUDY_NEW(context, noise, BISTABLE_PATHS));
     hb_status status = hb_problem_initial_sample(context, problem, seed,
                                                  (uint64_t)run * BISTABLE_PATHS, BISTABLE_PATHS, x);
     for (int k = 0; k < BISTABLE_STEPS && status == HB_OK; k++) {
@@ -40,6 +39,6 @@ hb_status hb_bistable_paths(hb_context *context, const hb_problem *problem, hb_b
         for (int i = 0; i < BISTABLE_PATHS && status == HB_OK; i++)
             x[i] = flow(flow(x[i], growth, spread) + root * noise[i], growth, spread);
     }
-    free(memory);
+    free(noise);
     return status;
 }

@@ -54,11 +54,9 @@ hb_status hb_bistable_allocate_curves(hb_context *context, hb_bistable_case *c,
                                       hb_bistable_method method, int runs, int claims)
 {
     hb_bistable_curves *curves = &c->curves[method];
-    void *memory;
-    HB_TRY(hb_study_allocate(context, ((size_t)runs + (claims != 0)) * BISTABLE_POINTS,
-                             sizeof(double), &memory));
+    const size_t rows = (size_t)runs + (claims != 0);
+    HB_TRY(HB_STUDY_NEW(context, curves->score, rows * BISTABLE_POINTS));
     curves->runs = runs;
-    curves->score = memory;
     curves->claimed = claims ? curves->score + (size_t)runs * BISTABLE_POINTS : NULL;
     return HB_OK;
 }

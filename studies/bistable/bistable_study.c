@@ -142,12 +142,6 @@ static json_t *settings_json(const hb_bistable_size *size)
 
 /* ---- numbers for the page ---- */
 
-static int bistable_set(hb_value *out, double number)
-{
-    out->number = number;
-    return 1;
-}
-
 /* Of a start, or of an index. */
 static int bistable_find_one(const hb_bistable_result *result, const char *name, size_t k,
                              hb_value *out)
@@ -160,11 +154,11 @@ static int bistable_find_one(const hb_bistable_result *result, const char *name,
         HB_FIELD_AS(hb_bistable_case, saddle.bias2, "bias2"),
         HB_FIELD_AS(hb_bistable_case, saddle.variance, "variance"),
         HB_FIELD_AS(hb_bistable_case, saddle.limit_bias2, "limit_bias2")};
-    if (strcmp(name, "x") == 0) return bistable_set(out, result->x[k]);
-    if (strcmp(name, "noise") == 0) return bistable_set(out, hb_bistable_noises[k]);
-    if (strcmp(name, "width") == 0) return bistable_set(out, hb_bistable_widths[k]);
-    if (strcmp(name, "radius") == 0) return bistable_set(out, hb_bistable_radii[k]);
-    if (strcmp(name, "lift") == 0) return bistable_set(out, hb_bistable_lifts[k]);
+    if (strcmp(name, "x") == 0) return hb_value_set(out, result->x[k]);
+    if (strcmp(name, "noise") == 0) return hb_value_set(out, hb_bistable_noises[k]);
+    if (strcmp(name, "width") == 0) return hb_value_set(out, hb_bistable_widths[k]);
+    if (strcmp(name, "radius") == 0) return hb_value_set(out, hb_bistable_radii[k]);
+    if (strcmp(name, "lift") == 0) return hb_value_set(out, hb_bistable_lifts[k]);
     return hb_study_field(HB_COUNT(of_case), of_case, &result->cases[k], name, 0, out);
 }
 
@@ -181,12 +175,12 @@ static int bistable_find_two(const hb_bistable_result *result, const char *name,
         HB_FIELD_AS(hb_bistable_radius_point, claimed, "ball_claimed"),
         HB_FIELD_AS(hb_bistable_radius_point, cubature, "ball_cubature"),
         HB_FIELD_AS(hb_bistable_radius_point, cubature_claimed, "ball_cubature_claimed")};
-    if (strcmp(name, "stationary") == 0) return bistable_set(out, result->stationary[k[1]]);
+    if (strcmp(name, "stationary") == 0) return hb_value_set(out, result->stationary[k[1]]);
     if (strcmp(name, "paper_error") == 0)
-        return bistable_set(out,
+        return hb_value_set(out,
                             hb_bistable_find(result, (hb_bistable_method)k[0], 0, 0)->paper[k[1]]);
     if (strcmp(name, "noise_limit") == 0)
-        return bistable_set(out, result->cases[k[0]].noise[k[1]].limit);
+        return hb_value_set(out, result->cases[k[0]].noise[k[1]].limit);
     if (strncmp(name, "ball_", 5) == 0)
         return hb_study_field(HB_COUNT(of_radius), of_radius,
                               &result->cases[BISTABLE_GAUSSIAN].radius[k[0]][k[1]], name, 0, out);
@@ -208,15 +202,15 @@ static int bistable_find(const void *of, const char *name, int n, const hb_value
                               name + 5 * full, 0, out);
     if (n == 1) return bistable_find_one(result, name, k[0], out);
     if (n == 2) return bistable_find_two(result, name, k, out);
-    if (strcmp(name, "score") == 0) return bistable_set(out, c->curves[k[1]].score[k[2]]);
-    if (strcmp(name, "noise_mse") == 0) return bistable_set(out, c->noise[k[1]].mse[k[2]]);
-    if (strcmp(name, "noise_se") == 0) return bistable_set(out, c->noise[k[1]].se[k[2]]);
+    if (strcmp(name, "score") == 0) return hb_value_set(out, c->curves[k[1]].score[k[2]]);
+    if (strcmp(name, "noise_mse") == 0) return hb_value_set(out, c->noise[k[1]].mse[k[2]]);
+    if (strcmp(name, "noise_se") == 0) return hb_value_set(out, c->noise[k[1]].se[k[2]]);
     if (n < 4) return 0;
     const hb_bistable_error *error =
         &hb_bistable_find(result, (hb_bistable_method)k[0], (hb_bistable_start)k[1],
                           (hb_bistable_reference)k[2])
              ->error;
-    return bistable_set(out, strcmp(name, "mse") == 0 ? error->mse[k[3]] : error->se[k[3]]);
+    return hb_value_set(out, strcmp(name, "mse") == 0 ? error->mse[k[3]] : error->se[k[3]]);
 }
 
 static json_t *results_json(const hb_study_settings *settings, const hb_bistable_result *result)
@@ -302,9 +296,8 @@ static hb_status run_start(hb_context *context, hb_bistable_start start,
 
 static hb_status run_all(hb_context *context, hb_bistable_result *result)
 {
-    void *memory;
-    HB_TRY(hb_study_allocate(context, 2 * BISTABLE_FINE, sizeof(double), &memory));
-    double *values = memory;
+    double *values;
+    HB_TRY(HB_STUDY_NEW(context, values, 2 * BISTABLE_FINE));
     hb_bistable_density density = {BISTABLE_FINE, values, values + BISTABLE_FINE};
     for (int i = 0; i < BISTABLE_FINE; i++)
         density.x[i] = BISTABLE_BOX * (2.0 * i / (BISTABLE_FINE - 1) - 1);
@@ -316,16 +309,15 @@ static hb_status run_all(hb_context *context, hb_bistable_result *result)
     hb_status status = HB_OK;
     for (int start = 0; start < BISTABLE_STARTS && status == HB_OK; start++)
         status = run_start(context, start, &density, result);
-    free(memory);
+    free(values);
     return status;
 }
 
 static hb_status run_bistable(hb_context *context, const hb_study_settings *settings, FILE *table)
 {
-    void *memory;
     HB_TRY(hb_study_make_directory(context, settings->directory));
-    HB_TRY(hb_study_allocate(context, 1, sizeof(hb_bistable_result), &memory));
-    hb_bistable_result *result = memory;
+    hb_bistable_result *result;
+    HB_TRY(HB_STUDY_NEW(context, result, 1));
     hb_study_settings full = *settings;
     full.quick = 0;
     result->size = choose_size(settings);
@@ -343,7 +335,7 @@ static hb_status run_bistable(hb_context *context, const hb_study_settings *sett
     if (status == HB_OK)
         status = hb_study_finish(&numbers, settings, table, results_json(settings, result));
     hb_bistable_release_curves(result);
-    free(memory);
+    free(result);
     return status;
 }
 

@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Smallest tau of anchors in studies of scores, which need none below; the default, tau_min, is for
  * log-densities (docs/explanation/losses.md). */

@@ -7,8 +7,7 @@
  * numbers of a trial by name, and functions for what is its own: a plan, a training with its
  * metrics, figures and results. Everything is made from the files of the trials, so a study that
  * was stopped resumes with --resume and loses only the trials that were under way. */
-#ifndef HB_STUDIES_COMPARE_H
-#define HB_STUDIES_COMPARE_H
+#pragma once
 
 #include "study_cells.h"
 
@@ -144,5 +143,3 @@ int hb_compare_find(const void *comparison, const char *name, int n, const hb_va
                     hb_value *out);
 /* {NAME: {mean, se}} over all named numbers. */
 json_t *hb_compare_values_json(const hb_comparison *c, int set, int method);
-
-#endif

@@ -105,15 +105,9 @@ static int compare_find_name(const hb_comparison *c, const char *name, hb_value 
         return 1;
     }
     for (int m = 0; m < c->of->n_methods; m++)
-        if (compare_is(name, c->of->recipes[m].name)) {
-            out->number = m;
-            return 1;
-        }
+        if (compare_is(name, c->of->recipes[m].name)) return hb_value_set(out, m);
     for (int k = 0; k < c->of->n_values; k++)
-        if (strcmp(name, c->of->value_name(k, buffer)) == 0) {
-            out->number = k;
-            return 1;
-        }
+        if (strcmp(name, c->of->value_name(k, buffer)) == 0) return hb_value_set(out, k);
     return hb_study_field(c->of->n_fields, c->of->fields, full ? c->full : c->size,
                           full ? name + 5 : name, 0, out);
 }

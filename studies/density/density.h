@@ -5,8 +5,7 @@
  *     density_forces.c  wells, barriers, mass where there is none, Langevin dynamics
  *     density_run.c     one trial: data, training or fit, errors of log-densities
  *     density_study.c   sets, methods, costs; the study itself, a comparison (compare/compare.h) */
-#ifndef HB_STUDIES_DENSITY_H
-#define HB_STUDIES_DENSITY_H
+#pragma once
 
 #include "compare/compare.h"
 
@@ -95,5 +94,3 @@ hb_status hb_density_forces(hb_context *context, const hb_density_size *size,
                             hb_trial *trial);
 
 extern const hb_study hb_density_study;
-
-#endif

@@ -178,9 +178,7 @@ hb_status hb_density_fit_kde(hb_context *context, size_t n, const double *x,
 {
     const size_t rows = n < MOST_ROWS ? n : MOST_ROWS, d = (size_t)out->dim;
     double variance[WIDTHS], sums[WIDTHS], total[WIDTHS] = {0};
-    void *memory;
-    HB_TRY(hb_study_allocate(context, (d + 1) * rows, sizeof(double), &memory));
-    out->rows = memory;
+    HB_TRY(HB_STUDY_NEW(context, out->rows, (d + 1) * rows));
     out->n = rows;
     out->square = out->rows + d * rows;
     for (size_t i = 0; i < rows * d; i++) out->rows[rows * (i % d) + i / d] = x[i];

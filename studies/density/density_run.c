@@ -18,7 +18,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define TOLERANCE 1e-3 /* of the ODE */
 
@@ -60,16 +59,9 @@ static hb_status fit(hb_context *context, const hb_comparison *result, const hb_
     return status;
 }
 
-static double mean_of(size_t n, const double *x)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += x[i];
-    return sum / (double)n;
-}
-
 static double sd_of(size_t n, const double *x)
 {
-    double square = 0, mean = mean_of(n, x);
+    double square = 0, mean = hb_study_mean(n, x);
     for (size_t i = 0; i < n; i++) square += pow(x[i] - mean, 2);
     return sqrt(square / (double)n);
 }
@@ -106,7 +98,7 @@ static hb_status judge_tau(hb_context *context, const hb_mixture *truth,
     HB_TRY(hb_density_at(context, estimate, j->n, j->x, tau, j->v, j->score[1]));
     for (size_t i = 0; i < j->n; i++) j->off[i] = j->v[i] - j->exact[i];
     for (size_t i = 0; i < j->n * j->d; i++) sum += pow(j->score[1][i] - j->score[0][i], 2);
-    trial->value[DENSITY_MEAN + k] = mean_of(j->n, j->off);
+    trial->value[DENSITY_MEAN + k] = hb_study_mean(j->n, j->off);
     trial->value[DENSITY_SD + k] = sd_of(j->n, j->off);
     trial->value[DENSITY_SCORE + k] = -expm1(-2 * tau) * sum / (double)j->n;
     if (hb_density_sets[trial->set].modes) judge_weights(hb_mixture_count(truth), j, k, trial);
@@ -120,7 +112,7 @@ static void judge_low(judged *j, hb_trial *trial)
         j->sorted[2 * i] = j->exact[i], j->sorted[2 * i + 1] = j->off[i];
     qsort(j->sorted, j->n, 2 * sizeof *j->sorted, hb_study_by_value);
     for (size_t i = 0; i < low; i++) j->errors[i] = j->sorted[2 * i + 1];
-    trial->value[DENSITY_LOW_MEAN] = mean_of(low, j->errors);
+    trial->value[DENSITY_LOW_MEAN] = hb_study_mean(low, j->errors);
     trial->value[DENSITY_LOW_SD] = sd_of(low, j->errors);
 }
 
@@ -165,7 +157,8 @@ static hb_status judge_likelihood(hb_context *context, const hb_density_size *si
     if (status == HB_OK) {
         trial->value[DENSITY_LOG_NORMALISER] = check.log_normaliser;
         trial->value[DENSITY_EFFECTIVE] = check.effective;
-        trial->value[DENSITY_NLL_PASS] = check.log_normaliser - check.offset - mean_of(j->n, j->v);
+        trial->value[DENSITY_NLL_PASS] =
+            check.log_normaliser - check.offset - hb_study_mean(j->n, j->v);
         status = judge_ode(context, n, model, &settings, j, trial);
     }
     free(memory);
@@ -178,8 +171,8 @@ static hb_status judge(hb_context *context, const hb_density_size *size, const h
     for (int k = DENSITY_TAUS - 1; k >= 0; k--) /* the draws at tau_min stay */
         HB_TRY(judge_tau(context, truth, estimate, k, j, trial));
     judge_low(j, trial);
-    trial->value[DENSITY_NLL_EXACT] = -mean_of(j->n, j->exact);
-    trial->value[DENSITY_NLL_PASS] = -mean_of(j->n, j->v);
+    trial->value[DENSITY_NLL_EXACT] = -hb_study_mean(j->n, j->exact);
+    trial->value[DENSITY_NLL_PASS] = -hb_study_mean(j->n, j->v);
     if (estimate->model) HB_TRY(judge_likelihood(context, size, estimate->model, j, trial));
     if (trial->set < DENSITY_TWO) return HB_OK;
     return hb_density_forces(context, size, truth, estimate, trial);

@@ -5,8 +5,7 @@
  *     dimension_run.c       one cell: data, training, errors, likelihood
  *     dimension_summary.c   dimension.json; the printed table; numbers for the page
  *     dimension_study.c     the study itself, a comparison (compare/compare.h) */
-#ifndef HB_STUDIES_DIMENSION_H
-#define HB_STUDIES_DIMENSION_H
+#pragma once
 
 #include "compare/compare.h"
 
@@ -114,5 +113,3 @@ int hb_dimension_find(const hb_comparison *result, const char *name, int n, cons
                       hb_value *out);
 
 extern const hb_study hb_dimension_study;
-
-#endif

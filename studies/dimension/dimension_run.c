@@ -58,13 +58,6 @@ static hb_status judge_errors(hb_context *context, const hb_dimension_size *size
     return HB_OK;
 }
 
-static double mean_of(size_t n, const double *x)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += x[i];
-    return sum / (double)n;
-}
-
 static hb_status judge_likelihood(hb_context *context, const hb_dimension_size *size,
                                   const hb_mixture *truth, const hb_model *model, hb_trial *cell)
 {
@@ -80,10 +73,10 @@ static hb_status judge_likelihood(hb_context *context, const hb_dimension_size *
     if (status == HB_OK)
         status = hb_mixture_score(context, truth, HB_PROCESS_OU, n, x, TAU_MIN, log_density, NULL);
     if (status == HB_OK) {
-        cell->value[DIMENSION_LIKELIHOOD_EXACT] = mean_of(n, log_density);
+        cell->value[DIMENSION_LIKELIHOOD_EXACT] = hb_study_mean(n, log_density);
         status = hb_model_likelihood(context, model, &settings, 0, n, x, NULL, log_density, NULL);
         const int failed = status == HB_ERROR_NUMERICAL; /* a field that the ODE cannot follow */
-        cell->value[DIMENSION_LIKELIHOOD] = failed ? NAN : mean_of(n, log_density);
+        cell->value[DIMENSION_LIKELIHOOD] = failed ? NAN : hb_study_mean(n, log_density);
         if (failed) status = HB_OK;
     }
     free(memory);

@@ -7,8 +7,7 @@
  *     drift_files.c     truths as cells; what the files of runs hold
  *     drift_summary.c   ratios over processes; numbers for the page; drift.json; the printed table
  *     drift_study.c     the study itself, a comparison (compare/compare.h) */
-#ifndef HB_STUDIES_DRIFT_H
-#define HB_STUDIES_DRIFT_H
+#pragma once
 
 #include "compare/compare.h"
 
@@ -144,5 +143,3 @@ int hb_drift_find(const hb_comparison *result, const char *name, int n, const hb
                   hb_value *out);
 
 extern const hb_study hb_drift_study;
-
-#endif

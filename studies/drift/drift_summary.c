@@ -130,10 +130,8 @@ int hb_drift_find(const hb_comparison *result, const char *name, int n, const hb
     int k[4] = {0};
     for (int i = 0; i < n && i < 4; i++) k[i] = (int)v[i].number;
     if (n == 4) return drift_find_ratio(result, name, k, out);
-    if (n == 3 && strcmp(name, "density") == 0) {
-        out->number = drift_mean_line(result, k[0], k[1], k[2]);
-        return 1;
-    }
+    if (n == 3 && strcmp(name, "density") == 0)
+        return hb_value_set(out, drift_mean_line(result, k[0], k[1], k[2]));
     if (n == 2) return drift_find_line(result, name, k, out);
     if (n != 1) return 0;
     if (strcmp(name, "title") == 0)

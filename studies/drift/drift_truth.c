@@ -46,16 +46,15 @@ static hb_status heun(hb_context *context, const hb_problem *problem, uint64_t s
 static hb_status draw(hb_context *context, const hb_problem *problem, uint64_t seed, size_t n,
                       size_t d, double *x)
 {
-    void *memory;
-    HB_TRY(hb_study_allocate(context, 4 * n * d, sizeof(double), &memory));
-    double *at = memory;
+    double *at;
+    HB_TRY(HB_STUDY_NEW(context, at, 4 * n * d));
     hb_status status = hb_problem_initial_sample(context, problem, seed, FIRST_JUDGE, n, at);
     for (int step = 0, k = 0; k < DRIFT_TAUS && status == HB_OK; step++) {
         status = heun(context, problem, seed, step, n, d, at, at + n * d);
         if (step + 1 == (int)lround(hb_drift_taus[k] * STEPS))
             memcpy(x + (size_t)k++ * n * d, at, n * d * sizeof *x);
     }
-    free(memory);
+    free(at);
     return status;
 }
 

@@ -11,8 +11,7 @@
  *     identities_hierarchy.c  sections 3.2 to 3.4: J(r), the four sources, the limit r -> 0
  *     identities_loss.c       sections 4.5 and 5.1: the literal loss, its bias, the ring's score
  *     identities_study.c      the study itself: rows, files */
-#ifndef HB_STUDIES_IDENTITIES_H
-#define HB_STUDIES_IDENTITIES_H
+#pragma once
 
 #include "study_tools.h"
 
@@ -105,5 +104,3 @@ hb_status hb_identities_bias(hb_identities *list);
 hb_status hb_identities_ring(hb_identities *list);
 
 extern const hb_study hb_identities_study;
-
-#endif

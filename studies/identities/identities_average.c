@@ -68,12 +68,11 @@ static hb_status make_rule(hb_context *context, hb_measure measure, int dim, int
 hb_status hb_identities_ball_create(hb_context *context, int dim, int degree,
                                     hb_identity_ball **out)
 {
-    void *memory;
     hb_ball_constants constants;
     *out = NULL;
     HB_TRY(hb_ball_constants_get(context, dim, 0, sizeof constants, &constants));
-    HB_TRY(hb_study_allocate(context, 1, sizeof **out, &memory));
-    hb_identity_ball *ball = memory;
+    hb_identity_ball *ball;
+    HB_TRY(HB_STUDY_NEW(context, ball, 1));
     ball->dim = dim;
     ball->C1 = constants.C1;
     gauss_legendre(RHO_NODES, ball->rho2, ball->share);

@@ -31,9 +31,8 @@ static hb_status draw_gradients(hb_identities *list, int dim, size_t draws)
 {
     const size_t d = (size_t)dim;
     double one[2] = {0, 0}, all[2] = {0, 0};
-    void *memory;
-    HB_TRY(hb_study_allocate(list->context, BATCH * d, sizeof(double), &memory));
-    double *y = memory; // (BATCH, dim)
+    double *y; // (BATCH, dim)
+    HB_TRY(HB_STUDY_NEW(list->context, y, BATCH * d));
     hb_status status = HB_OK;
     for (size_t first = 0; first < draws && status == HB_OK; first += BATCH) {
         status = hb_random_normal(list->context, list->seed, GRADIENT_STREAM + d, first * d,
@@ -45,7 +44,7 @@ static hb_status draw_gradients(hb_identities *list, int dim, size_t draws)
             one[0] += e, one[1] += e * e, all[0] += norm, all[1] += norm * norm;
         }
     }
-    free(memory);
+    free(y);
     if (status != HB_OK) return status;
     const double n = (double)draws, one_mean = one[0] / n, all_mean = all[0] / n;
     hb_ball_constants c;

@@ -26,20 +26,19 @@ static hb_status draw_terms(hb_identities *list, int dim, uint64_t seed, size_t 
 {
     enum { BATCH = 1024 };
     const size_t d = (size_t)dim;
-    void *memory;
-    HB_TRY(hb_study_allocate(list->context, BATCH * d, sizeof(double), &memory));
-    const double *z = memory;
+    double *z; // (BATCH, dim)
+    HB_TRY(HB_STUDY_NEW(list->context, z, BATCH * d));
     hb_status status = HB_OK;
     for (size_t first = 0; first < n && status == HB_OK; first += BATCH) {
-        status = hb_ball_sample(list->context, HB_MEASURE_KAPPA, dim, 0, seed, first, BATCH, 1,
-                                memory, NULL);
+        status =
+            hb_ball_sample(list->context, HB_MEASURE_KAPPA, dim, 0, seed, first, BATCH, 1, z, NULL);
         for (size_t i = 0; i < BATCH && status == HB_OK; i++) {
             double e = 0;
             for (size_t k = 0; k < d; k++) e += z[i * d + k] * (0.5 * z[i * d + k] - ANCHOR);
             terms[first + i] = e;
         }
     }
-    free(memory);
+    free(z);
     return status;
 }
 

@@ -14,8 +14,7 @@
  *     mnist_numbers.c   numbers for the formulas of the page
  *     mnist_grids.c     pictures of digits;  mnist_pictures.c: files of them
  *     mnist_study.c     the study itself */
-#ifndef HB_STUDIES_MNIST_H
-#define HB_STUDIES_MNIST_H
+#pragma once
 
 #include "study_tools.h"
 
@@ -293,5 +292,3 @@ json_t *hb_mnist_few_json(const hb_mnist *m);
 hb_status hb_mnist_few_files(hb_mnist *m, hb_gallery *gallery);
 
 extern const hb_study hb_mnist_study;
-
-#endif

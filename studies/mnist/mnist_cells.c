@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { PIXELS = MNIST_SIDE * MNIST_SIDE };
 /* Of the corrector; the paper gives none. The usual 0.16 lets hundreds of Langevin steps bring the
@@ -50,17 +49,16 @@ void hb_mnist_cell_settings(const hb_mnist *m, const hb_mnist_cell *cell, hb_gen
 
 static hb_status make_and_judge(hb_mnist *m, hb_mnist_cell *cell)
 {
-    void *memory;
     hb_generate_settings settings;
     const size_t n = cell->images;
     hb_mnist_cell_settings(m, cell, &settings);
-    HB_TRY(hb_study_allocate(m->context, n * (PIXELS + 1), sizeof(double), &memory));
-    double *x = memory;
+    double *x;
+    HB_TRY(HB_STUDY_NEW(m->context, x, n * (PIXELS + 1)));
     int *labels = (int *)(x + n * PIXELS);
     hb_status status = hb_mnist_generate(m, m->model, &settings, 0, n, x, labels);
     if (status == HB_OK)
         status = hb_mnist_judge(m, n, x, m->info.classes > 0 ? labels : NULL, cell->value);
-    free(memory);
+    free(x);
     return status;
 }
 

@@ -7,7 +7,6 @@
  * behind them are judged as if they had been generated, which says what every measure can reach. */
 #include "mnist.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,10 +17,9 @@ enum { ENOUGH = 64 };   /* images of each part: fewer give no numbers */
 /* Rows order[0], order[1], .. take the place of 0, 1, .. */
 static hb_status permute(hb_mnist *m, const size_t *order, hb_images *images)
 {
-    void *memory;
     const size_t n = images->count, size = (size_t)images->height * (size_t)images->width;
-    HB_TRY(hb_study_allocate(m->context, n * (size + 1), sizeof(double), &memory));
-    double *pixels = memory;
+    double *pixels;
+    HB_TRY(HB_STUDY_NEW(m->context, pixels, n * (size + 1)));
     int *labels = (int *)(pixels + n * size);
     for (size_t i = 0; i < n; i++) {
         memcpy(pixels + i * size, images->pixels + order[i] * size, size * sizeof *pixels);
@@ -29,7 +27,7 @@ static hb_status permute(hb_mnist *m, const size_t *order, hb_images *images)
     }
     memcpy(images->pixels, pixels, n * size * sizeof *pixels);
     if (images->labels) memcpy(images->labels, labels, n * sizeof *labels);
-    free(memory);
+    free(pixels);
     return HB_OK;
 }
 
@@ -105,12 +103,10 @@ size_t hb_mnist_real_count(const hb_mnist *m)
 
 static hb_status measure_accuracy(hb_mnist *m)
 {
-    void *memory;
     const size_t n = m->test.count, classes = (size_t)m->train.classes;
-    HB_TRY(hb_study_allocate(m->context, n * classes, sizeof(double), &memory));
-    const double *p = memory; // (n, classes)
-    const hb_status status =
-        hb_classifier_predict(m->context, m->classifier, n, m->test.pixels, memory);
+    double *p; // (n, classes)
+    HB_TRY(HB_STUDY_NEW(m->context, p, n * classes));
+    const hb_status status = hb_classifier_predict(m->context, m->classifier, n, m->test.pixels, p);
     size_t right = 0;
     for (size_t i = 0; status == HB_OK && i < n; i++) {
         size_t best = 0;
@@ -119,7 +115,7 @@ static hb_status measure_accuracy(hb_mnist *m)
         right += (int)best == m->test.labels[i];
     }
     m->accuracy = (double)right / (double)n;
-    free(memory);
+    free(p);
     return status;
 }
 

@@ -143,7 +143,6 @@ static int watch(void *user, const hb_model *model, uint64_t step, double loss)
 static hb_status judge(hb_mnist *m, const hb_model *model, size_t rows, const double *train,
                        int with_loss, hb_few_row *row)
 {
-    void *memory;
     double kept[MNIST_VALUES];
     const size_t n = m->size.few_made, held = m->size.held;
     hb_generate_settings settings;
@@ -153,13 +152,13 @@ static hb_status judge(hb_mnist *m, const hb_model *model, size_t rows, const do
     settings.denoise = HB_DENOISE_MEAN;
     settings.seed = m->size.seed;
     memcpy(kept, row->value, sizeof kept);
-    HB_TRY(hb_study_allocate(m->context, n * (PIXELS + 1), sizeof(double), &memory));
-    double *x = memory;
+    double *x;
+    HB_TRY(HB_STUDY_NEW(m->context, x, n * (PIXELS + 1)));
     hb_status status = hb_mnist_generate(m, model, &settings, 0, n, x, (int *)(x + n * PIXELS));
     if (status == HB_OK) status = hb_mnist_judge_against(m, n, x, NULL, rows, train, row->value);
     for (size_t i = 0; status == HB_OK && i < MNIST_FEW_SHOWN * PIXELS; i++)
         row->shown[i] = (unsigned char)(i < n * PIXELS ? lrint(255 * x[i]) : 0);
-    free(memory);
+    free(x);
     for (int k = MNIST_LOSS_AT; k < MNIST_VALUES; k++) row->value[k] = kept[k];
     if (status != HB_OK || !with_loss) return status;
     return hb_mnist_loss_at(m, model, held < m->test.count ? held : m->test.count, m->test.pixels,
@@ -300,10 +299,8 @@ double hb_mnist_few_cost(const hb_mnist *m)
 
 hb_status hb_mnist_few(hb_mnist *m)
 {
-    void *memory;
     if (!m->present) return HB_OK;
-    HB_TRY(hb_study_allocate(m->context, (size_t)m->size.few_seeds, sizeof *m->few, &memory));
-    m->few = memory; /* released with m */
+    HB_TRY(HB_STUDY_NEW(m->context, m->few, (size_t)m->size.few_seeds)); /* released with m */
     for (int seed = 0; seed < m->size.few_seeds; seed++)
         for (int i = 0; i < MNIST_FEW_SIZES * FEW_METHODS; i++) {
             hb_few_row *row = &m->few[seed][i / FEW_METHODS][i % FEW_METHODS];

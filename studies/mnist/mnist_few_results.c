@@ -4,7 +4,6 @@
 #include "mnist.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PIXELS = MNIST_SIDE * MNIST_SIDE, COLUMNS = 10 };
@@ -132,7 +131,6 @@ void hb_mnist_few_print(FILE *table, const hb_mnist *m)
  * images. */
 static hb_status make_picture(hb_mnist *m, int k, hb_mnist_picture *p)
 {
-    void *memory;
     size_t first, index[MNIST_FEW_SHOWN];
     const size_t rows = hb_mnist_few_rows(m, 0, 0, &first);
     const double *train = m->train.pixels + first * PIXELS;
@@ -142,8 +140,7 @@ static hb_status make_picture(hb_mnist *m, int k, hb_mnist_picture *p)
     snprintf(p->name, sizeof p->name, "mnist_few_%s", hb_few_names[k]);
     snprintf(p->caption, sizeof p->caption, "%s, %zu images: near copies %.1f %%",
              k == FEW_HB ? "HB" : "DSM", rows, 100 * few->value[MNIST_NEAR_SHARE]);
-    HB_TRY(hb_study_allocate(m->context, 3 * MNIST_FEW_SHOWN * PIXELS, sizeof(double), &memory));
-    p->pixels = memory;
+    HB_TRY(HB_STUDY_NEW(m->context, p->pixels, 3 * MNIST_FEW_SHOWN * PIXELS));
     double *made = p->pixels + 2 * MNIST_FEW_SHOWN * PIXELS;
     for (size_t i = 0; i < sizeof few->shown; i++) made[i] = few->shown[i] / 255.0;
     HB_TRY(hb_judge_nearest(m->context, PIXELS, MNIST_FEW_SHOWN, rows, made, train, index, NULL));

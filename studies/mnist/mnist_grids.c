@@ -7,7 +7,6 @@
 #include "mnist.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PIXELS = MNIST_SIDE * MNIST_SIDE, PANELS = 4 };
@@ -37,12 +36,10 @@ static int row_is_real(const hb_mnist *m, int row)
 
 static hb_status fill_picture(hb_mnist *m, const hb_mnist_cell *cell, hb_mnist_picture *p)
 {
-    void *memory;
     const size_t columns = (size_t)m->size.columns, n = (size_t)m->size.rows * columns;
     hb_generate_settings settings;
     hb_mnist_cell_settings(m, cell, &settings);
-    HB_TRY(hb_study_allocate(m->context, n * (2 * PIXELS + 1), sizeof(double), &memory));
-    p->pixels = memory;
+    HB_TRY(HB_STUDY_NEW(m->context, p->pixels, n * (2 * PIXELS + 1)));
     double *made = p->pixels + n * PIXELS; // (n, PIXELS): the generated ones
     HB_TRY(hb_mnist_generate(m, m->model, &settings, 0, m->present ? n / 2 : n, made,
                              (int *)(made + n * PIXELS)));

@@ -30,12 +30,11 @@ static void cut(size_t n, double *x)
 static hb_status judge_classes(hb_mnist *m, size_t n, const double *x, const int *labels,
                                double *value)
 {
-    void *memory;
     const size_t classes = (size_t)m->train.classes;
     size_t counts[MNIST_CLASSES] = {0}, sure = 0, agree = 0;
-    HB_TRY(hb_study_allocate(m->context, n * classes, sizeof(double), &memory));
-    const double *p = memory; // (n, classes)
-    const hb_status status = hb_classifier_predict(m->context, m->classifier, n, x, memory);
+    double *p; // (n, classes)
+    HB_TRY(HB_STUDY_NEW(m->context, p, n * classes));
+    const hb_status status = hb_classifier_predict(m->context, m->classifier, n, x, p);
     for (size_t i = 0; status == HB_OK && i < n; i++) {
         size_t best = 0;
         for (size_t c = 1; c < classes; c++)
@@ -44,7 +43,7 @@ static hb_status judge_classes(hb_mnist *m, size_t n, const double *x, const int
         sure += p[i * classes + best] > MNIST_CONFIDENT_AT;
         if (labels) agree += labels[i] == (int)best;
     }
-    free(memory);
+    free(p);
     value[MNIST_CONFIDENT] = (double)sure / (double)n;
     if (labels) value[MNIST_AGREE] = (double)agree / (double)n;
     for (size_t c = 0; c < classes; c++) value[MNIST_SHARE + c] = (double)counts[c] / (double)n;

@@ -53,11 +53,10 @@ static void measure(const hb_model_info *info, size_t n, const double *tau, loss
 static hb_status row_losses(hb_mnist *m, const hb_model *model, size_t n, const double *pixels,
                             const int *labels, const double *tau, uint64_t first, double *square)
 {
-    void *memory;
     hb_model_info info;
     hb_model_info_get(model, sizeof info, &info);
-    HB_TRY(hb_study_allocate(m->context, 3 * n * PIXELS + 2 * PIXELS, sizeof(double), &memory));
-    double *at = memory;
+    double *at;
+    HB_TRY(HB_STUDY_NEW(m->context, at, 3 * n * PIXELS + 2 * PIXELS));
     loss_scratch r = {at, at + n * PIXELS, at + 2 * n * PIXELS, square, at + 3 * n * PIXELS};
     hb_model_standardise(model, 1, r.zero + PIXELS, r.zero); /* of black: -shift/scale */
     hb_status status = hb_random_normal(m->context, m->size.seed, LOSS_STREAM, first * PIXELS,
@@ -68,7 +67,7 @@ static hb_status row_losses(hb_mnist *m, const hb_model *model, size_t n, const 
             hb_model_score(m->context, model, n, r.x, tau, info.classes ? labels : NULL, r.score);
     }
     if (status == HB_OK) measure(&info, n, tau, &r);
-    free(memory);
+    free(at);
     return status;
 }
 

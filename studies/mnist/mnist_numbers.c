@@ -13,10 +13,7 @@
 static int mnist_find_cell(const hb_mnist *m, int judged, int k, hb_value *out)
 {
     int n = 0;
-    if (judged && k-- == 0) {
-        out->number = -1;
-        return 1;
-    }
+    if (judged && k-- == 0) return hb_value_set(out, -1);
     for (int i = 0; i < MNIST_CELLS; i++) {
         if (m->cells[i].images == 0) continue;
         if (judged && isnan(m->cells[i].paper) && !m->size.quick) continue;
@@ -24,12 +21,6 @@ static int mnist_find_cell(const hb_mnist *m, int judged, int k, hb_value *out)
         if (n++ == k) return 1;
     }
     return 0;
-}
-
-static int mnist_set(hb_value *out, double number)
-{
-    out->number = number;
-    return 1;
 }
 
 /* Of nothing: sizes, what is there, floors, the main model; then values by name. */
@@ -68,14 +59,14 @@ static int mnist_find_name(const hb_mnist *m, const char *name, hb_value *out)
     hb_mnist_cell_settings(m, &m->cells[0], &sampler);
     if (strcmp(name, "training") == 0) out->text = m->model ? m->info.method : "none";
     if (strcmp(name, "training") == 0) return 1;
-    if (strcmp(name, "whole") == 0) return mnist_set(out, !m->settings->part);
-    if (strcmp(name, "model") == 0) return mnist_set(out, m->model != NULL);
-    if (strcmp(name, "few_run") == 0) return mnist_set(out, m->few != NULL);
-    if (strcmp(name, "real_count") == 0) return mnist_set(out, (double)hb_mnist_real_count(m));
-    if (strcmp(name, "score_head") == 0) return mnist_set(out, m->info.head == HB_HEAD_SCORE);
-    if (strcmp(name, "snr") == 0) return mnist_set(out, sampler.snr);
+    if (strcmp(name, "whole") == 0) return hb_value_set(out, !m->settings->part);
+    if (strcmp(name, "model") == 0) return hb_value_set(out, m->model != NULL);
+    if (strcmp(name, "few_run") == 0) return hb_value_set(out, m->few != NULL);
+    if (strcmp(name, "real_count") == 0) return hb_value_set(out, (double)hb_mnist_real_count(m));
+    if (strcmp(name, "score_head") == 0) return hb_value_set(out, m->info.head == HB_HEAD_SCORE);
+    if (strcmp(name, "snr") == 0) return hb_value_set(out, sampler.snr);
     for (int i = 0; i < MNIST_VALUES; i++)
-        if (strcmp(name, hb_mnist_value_name(i, buffer)) == 0) return mnist_set(out, i);
+        if (strcmp(name, hb_mnist_value_name(i, buffer)) == 0) return hb_value_set(out, i);
     return hb_study_field(HB_COUNT(fields), fields, m, name, 0, out) ||
            hb_study_field(HB_COUNT(sizes), sizes, full ? &whole : &m->size, name + 5 * full, 0,
                           out);
@@ -94,20 +85,20 @@ static int mnist_find_one(const hb_mnist *m, const char *name, int k, hb_value *
         return mnist_find_cell(m, name[0] == 'j', k, out);
     if (strcmp(name, "few_sizes") == 0) {
         const int n = hb_mnist_few_order(m, order);
-        return k < n && mnist_set(out, order[k]);
+        return k < n && hb_value_set(out, order[k]);
     }
     if (strcmp(name, "few_rows") == 0)
-        return mnist_set(out, (double)hb_mnist_few_rows(m, k, 0, &first));
-    if (strcmp(name, "few_images") == 0) return mnist_set(out, (double)m->size.few_images[k]);
+        return hb_value_set(out, (double)hb_mnist_few_rows(m, k, 0, &first));
+    if (strcmp(name, "few_images") == 0) return hb_value_set(out, (double)m->size.few_images[k]);
     if (strcmp(name, "few_seeds_of") == 0) {
         for (int seed = 0; seed < m->size.few_seeds; seed++) done += hb_mnist_few_done(m, k, seed);
-        return mnist_set(out, done);
+        return hb_value_set(out, done);
     }
-    if (strcmp(name, "real") == 0) return mnist_set(out, m->real[k]);
-    if (strcmp(name, "tau") == 0) return mnist_set(out, hb_mnist_taus[k]);
-    if (strcmp(name, "band") == 0) return mnist_set(out, hb_mnist_bands[k]);
-    if (strcmp(name, "cost") == 0) return mnist_set(out, hb_mnist_recipes[k].cost);
-    if (strcmp(name, "method_steps") == 0) return mnist_set(out, (double)m->method_steps[k]);
+    if (strcmp(name, "real") == 0) return hb_value_set(out, m->real[k]);
+    if (strcmp(name, "tau") == 0) return hb_value_set(out, hb_mnist_taus[k]);
+    if (strcmp(name, "band") == 0) return hb_value_set(out, hb_mnist_bands[k]);
+    if (strcmp(name, "cost") == 0) return hb_value_set(out, hb_mnist_recipes[k].cost);
+    if (strcmp(name, "method_steps") == 0) return hb_value_set(out, (double)m->method_steps[k]);
     return hb_study_field(HB_COUNT(of_cell), of_cell, &m->cells[k < 0 ? 0 : k], name, 0, out);
 }
 
@@ -121,13 +112,13 @@ int hb_mnist_find(const void *of, const char *name, int n, const hb_value *v, hb
     if (n == 0) return mnist_find_name(m, name, out);
     if (n == 1) return mnist_find_one(m, name, k[0], out);
     if (n == 2 && strcmp(name, "few_done") == 0)
-        return mnist_set(out, hb_mnist_few_done(m, k[0], k[1]));
+        return hb_value_set(out, hb_mnist_few_done(m, k[0], k[1]));
     if (n == 2 && strcmp(name, "cell") == 0)
-        return mnist_set(out, (k[0] < 0 ? m->real : m->cells[k[0]].value)[k[1]]);
-    if (n == 2 && strcmp(name, "method") == 0) return mnist_set(out, m->method[k[0]][k[1]]);
+        return hb_value_set(out, (k[0] < 0 ? m->real : m->cells[k[0]].value)[k[1]]);
+    if (n == 2 && strcmp(name, "method") == 0) return hb_value_set(out, m->method[k[0]][k[1]]);
     if (n != 3 || strncmp(name, "few", 3) != 0) return 0;
     hb_mnist_few_mean(m, k[0], k[1], k[2], mean);
-    return mnist_set(out, mean[strcmp(name, "few") == 0        ? 0
-                               : strcmp(name, "few_most") == 0 ? 2
-                                                               : 1]);
+    return hb_value_set(out, mean[strcmp(name, "few") == 0        ? 0
+                                  : strcmp(name, "few_most") == 0 ? 2
+                                                                  : 1]);
 }

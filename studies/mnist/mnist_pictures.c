@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { PIXELS = MNIST_SIDE * MNIST_SIDE, CAPTION = 44, GAP = 24 };
 

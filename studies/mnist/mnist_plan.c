@@ -16,7 +16,6 @@
 #include "mnist.h"
 
 #include <math.h>
-#include <string.h>
 
 const hb_mnist_recipe hb_mnist_recipes[MNIST_METHODS] = {
     {"dsm", HB_LOSS_DSM, HB_HEAD_ENERGY, 1.0, -1},

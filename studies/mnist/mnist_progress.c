@@ -35,10 +35,8 @@ static int on_progress(void *user, const char *what, double done, double total)
 hb_status hb_mnist_progress_create(hb_context *caller, hb_mnist_progress **out,
                                    hb_context **context)
 {
-    void *memory;
     hb_context_settings settings;
-    HB_TRY(hb_study_allocate(caller, 1, sizeof(hb_mnist_progress), &memory));
-    *out = memory;
+    HB_TRY(HB_STUDY_NEW(caller, *out, 1));
     **out = (hb_mnist_progress){.caller = caller, .total = 1};
     hb_context_settings_default(sizeof settings, &settings);
     settings.threads = hb_context_threads(caller);

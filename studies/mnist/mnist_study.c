@@ -10,7 +10,6 @@
  * Must reproduce (the paper): MMD 0.0088 at det_tau 0.15, n_correct 1, n_steps 500. */
 #include "mnist.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

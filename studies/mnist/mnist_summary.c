@@ -2,11 +2,7 @@
  * mnist.json. Numbers that were not measured are left empty, or out. */
 #include "mnist.h"
 
-#include <heatball/file.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- mnist.csv ---- */
 

@@ -20,9 +20,8 @@ static void print_settings(const hb_mnist *m, const hb_train_settings *s, size_t
              "mnist-2 %s %s model data=%s rows=%zu loss=%d head=%d process=%d width=%d depth=%d "
              "residual=%d time_features=%d epochs=%d steps=%llu batch=%d rate=%.17g ema=%.17g "
              "clip=%.17g tau_min=%.17g tau_max=%.17g focus=%.17g half=%d weight=%.17g "
-             "ball_share=%.17g anchors=%d "
-             "spread=%.17g nodes=%d "
-             "target_rows=%d label_dropout=%.17g seed=%llu",
+             "ball_share=%.17g anchors=%d spread=%.17g nodes=%d target_rows=%d label_dropout=%.17g "
+             "seed=%llu",
              hb_version(), hb_context_isa(m->context), m->data_mark, rows, s->loss, s->head,
              s->process, s->width, s->depth, s->residual, s->time_features, s->epochs,
              (unsigned long long)s->steps, s->batch, s->rate, s->ema, s->clip, s->tau_min,
@@ -123,7 +122,6 @@ hb_status hb_mnist_prepare_model(hb_mnist *m)
 
 static hb_status judge_method(hb_mnist *m, const hb_model *model, double *value)
 {
-    void *memory;
     const size_t n = m->size.compare_images;
     hb_generate_settings settings;
     hb_generate_settings_default(sizeof settings, &settings);
@@ -131,13 +129,13 @@ static hb_status judge_method(hb_mnist *m, const hb_model *model, double *value)
     settings.n_steps = m->size.compare_steps;
     settings.denoise = HB_DENOISE_MEAN;
     settings.seed = m->size.seed;
-    HB_TRY(hb_study_allocate(m->context, n * (PIXELS + 1), sizeof(double), &memory));
-    double *x = memory;
+    double *x;
+    HB_TRY(HB_STUDY_NEW(m->context, x, n * (PIXELS + 1)));
     int *labels = (int *)(x + n * PIXELS);
     hb_status status = hb_mnist_generate(m, model, &settings, 0, n, x, labels);
     if (status == HB_OK) status = hb_mnist_judge(m, n, x, labels, value);
     if (status == HB_OK) status = hb_mnist_judge_loss(m, model, value);
-    free(memory);
+    free(x);
     return status;
 }
 

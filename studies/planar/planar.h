@@ -9,8 +9,7 @@
  *     planar_numbers.c  numbers for the formulas of the page; what truncation does
  *     planar_fields.c   figures of score fields, Helmholtz split, samples
  *     planar_study.c    the study itself, a comparison (compare/compare.h) */
-#ifndef HB_STUDIES_PLANAR_H
-#define HB_STUDIES_PLANAR_H
+#pragma once
 
 #include "compare/compare.h"
 
@@ -173,5 +172,3 @@ int hb_planar_find(const hb_comparison *result, const char *name, int n, const h
 hb_status hb_planar_field_figures(hb_gallery *gallery, const hb_comparison *result);
 
 extern const hb_study hb_planar_study;
-
-#endif

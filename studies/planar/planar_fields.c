@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { NODES = 81, DOTS = 1000, SHOWN = 500 }; /* samples, and dots that are drawn */
 #define FIELD_BOX 3.0
@@ -265,9 +264,8 @@ static hb_status paint_figure(hb_figure *figure, const void *user)
 hb_status hb_planar_field_figures(hb_gallery *gallery, const hb_comparison *result)
 {
     const size_t n = (size_t)NODES * NODES;
-    void *memory;
-    HB_TRY(hb_study_allocate(gallery->context, 7 * n, sizeof(double), &memory));
-    double *scratch = memory;
+    double *scratch;
+    HB_TRY(HB_STUDY_NEW(gallery->context, scratch, 7 * n));
     painter p = {.context = gallery->context,
                  .result = result,
                  .x = scratch,
@@ -282,6 +280,6 @@ hb_status hb_planar_field_figures(hb_gallery *gallery, const hb_comparison *resu
             rows += hb_planar_has(result, *set);
         if (rows) status = hb_study_draw(gallery, FIGURES[p.which].name, rows, 0, paint_figure, &p);
     }
-    free(memory);
+    free(scratch);
     return status;
 }

@@ -3,8 +3,7 @@
  *     sampler_laws.c     exact moments, densities and distribution functions
  *     sampler_draws.c    the draws of one dimension, reduced to run statistics and two samples
  *     sampler_study.c    the study itself: rows, numbers for the page, table, files */
-#ifndef HB_STUDIES_SAMPLER_H
-#define HB_STUDIES_SAMPLER_H
+#pragma once
 
 #include "study_tools.h"
 
@@ -93,5 +92,3 @@ typedef struct hb_sampler_row {
 hb_status hb_sampler_measure(hb_context *context, int dim, uint64_t seed, hb_sampler_row *row);
 
 extern const hb_study hb_sampler_study;
-
-#endif

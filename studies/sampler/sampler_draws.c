@@ -70,16 +70,9 @@ static hb_status draw_uniform(hb_context *context, const hb_ball_constants *ball
 
 /* ---- statistics over the runs ---- */
 
-static double mean_of(const double *x, int n)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += x[i];
-    return sum / n;
-}
-
 static double variance_of(const double *x, int n)
 {
-    const double mean = mean_of(x, n);
+    const double mean = hb_study_mean((size_t)n, x);
     double sum = 0;
     for (int i = 0; i < n; i++) sum += (x[i] - mean) * (x[i] - mean);
     return sum / (n - 1);
@@ -114,9 +107,9 @@ static void measure_direct(const sampler_draws *draws, hb_sampler_row *row)
         const size_t first = (size_t)run * SAMPLER_N;
         for (int i = 0; i < SAMPLER_N; i++)
             f[i] = draws->z2[first + (size_t)i] / (2 * draws->sigma[first + (size_t)i]);
-        means[run] = mean_of(f, SAMPLER_N);
+        means[run] = hb_study_mean(SAMPLER_N, f);
     }
-    row->direct_mean = mean_of(means, SAMPLER_M);
+    row->direct_mean = hb_study_mean(SAMPLER_M, means);
     row->direct_mean_z = (row->direct_mean - (d + 2)) / sqrt(exact / SAMPLER_M);
     row->direct_variance = variance_of(means, SAMPLER_M);
     row->direct_variance_se = jackknife_of_variance(means, SAMPLER_M);
@@ -158,14 +151,14 @@ static void measure_uniform(const hb_ball_constants *ball, const sampler_draws *
     }
     const double exact = hb_sampler_uniform_variance(ball) / SAMPLER_N;
     const double excess = hb_sampler_uniform_excess(ball) / SAMPLER_N;
-    row->uniform_mean = mean_of(runs.means, SAMPLER_M);
+    row->uniform_mean = hb_study_mean(SAMPLER_M, runs.means);
     row->uniform_mean_z = (row->uniform_mean - (row->dim + 2)) / sqrt(exact / SAMPLER_M);
     row->uniform_variance = variance_of(runs.means, SAMPLER_M);
     row->uniform_variance_se = jackknife_of_variance(runs.means, SAMPLER_M);
     row->uniform_variance_exact = exact;
     row->uniform_variance_z = variance_z(row->uniform_variance, exact, excess);
     row->one_plus_chi2 = ball->one_plus_chi2;
-    row->uniform_ess = mean_of(runs.ess, SAMPLER_M);
+    row->uniform_ess = hb_study_mean(SAMPLER_M, runs.ess);
     row->uniform_ess_se = sqrt(variance_of(runs.ess, SAMPLER_M) / SAMPLER_M);
     row->uniform_ess_exact = SAMPLER_N / ball->one_plus_chi2;
     row->uniform_ess_expected =
@@ -230,10 +223,8 @@ hb_status hb_sampler_measure(hb_context *context, int dim, uint64_t seed, hb_sam
     HB_TRY(hb_ball_constants_get(context, dim, 0, sizeof ball, &ball));
     const size_t chunk_rows = CHUNK / ((size_t)dim + 2);
     const size_t most = chunk_rows < SAMPLER_DRAWS ? chunk_rows : SAMPLER_DRAWS;
-    void *memory;
-    HB_TRY(hb_study_allocate(context, 3 * (size_t)SAMPLER_DRAWS + most * ((size_t)dim + 2),
-                             sizeof(double), &memory));
-    double *scratch = memory;
+    double *scratch;
+    HB_TRY(HB_STUDY_NEW(context, scratch, 3 * (size_t)SAMPLER_DRAWS + most * ((size_t)dim + 2)));
     sampler_draws draws = {.z2 = scratch + SAMPLER_DRAWS,
                            .sigma = scratch + 2 * (size_t)SAMPLER_DRAWS,
                            .rows = scratch + 3 * (size_t)SAMPLER_DRAWS,
@@ -247,6 +238,6 @@ hb_status hb_sampler_measure(hb_context *context, int dim, uint64_t seed, hb_sam
         status = draw_uniform(context, &ball, seed, &draws);
     }
     if (status == HB_OK) measure_uniform(&ball, &draws, row);
-    free(memory);
+    free(scratch);
     return status;
 }

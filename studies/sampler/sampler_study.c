@@ -96,8 +96,7 @@ static int sampler_find(const void *of, const char *name, int n, const hb_value 
     if (n < 2) return 0;
     if (strcmp(name, "rate") != 0)
         return sampler_find_law(rows, name, k, (int)v[n - 1].number, out);
-    out->number = sampler_rate(rows, k[0], v[1].number, (int)v[2].number);
-    return 1;
+    return hb_value_set(out, sampler_rate(rows, k[0], v[1].number, (int)v[2].number));
 }
 
 /* ---- files ---- */
@@ -157,10 +156,9 @@ static void print_rows(FILE *table, const hb_study_settings *settings, const hb_
 
 static hb_status run_sampler(hb_context *context, const hb_study_settings *settings, FILE *table)
 {
-    void *memory;
     HB_TRY(hb_study_make_directory(context, settings->directory));
-    HB_TRY(hb_study_allocate(context, SAMPLER_DIMS, sizeof(hb_sampler_row), &memory));
-    hb_sampler_row *rows = memory;
+    hb_sampler_row *rows;
+    HB_TRY(HB_STUDY_NEW(context, rows, SAMPLER_DIMS));
     hb_status status = HB_OK;
     for (int i = 0; i < SAMPLER_DIMS && status == HB_OK; i++) {
         const double done = (4 << i) - 4, all = (4 << SAMPLER_DIMS) - 4; /* the work grows with d */
@@ -174,7 +172,7 @@ static hb_status run_sampler(hb_context *context, const hb_study_settings *setti
     const hb_numbers numbers = {context, "sampler", rows, sampler_find};
     if (status == HB_OK)
         status = hb_study_finish(&numbers, settings, table, results_json(settings, rows));
-    free(memory);
+    free(rows);
     return status;
 }
 

@@ -1,7 +1,6 @@
 /* problem/initial/initial_average.h: what other rooms ask of an initial density beyond
  * heatball/problem.h: its facts, and its mean under a Gaussian in closed form. */
-#ifndef HB_PROBLEM_INITIAL_AVERAGE_H
-#define HB_PROBLEM_INITIAL_AVERAGE_H
+#pragma once
 
 #include "formula/expression.h"
 
@@ -54,5 +53,3 @@ size_t hb_initial_moved_work(const hb_problem *problem);
 void hb_initial_moved(const hb_problem *problem, const double *G, const double *shift,
                       const double *D, const double *x, double *work, double *log_value,
                       double *gradient);
-
-#endif

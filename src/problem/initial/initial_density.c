@@ -9,9 +9,6 @@
 #include "base/memory.h"
 #include "problem/initial/line_product.h"
 
-#include <math.h>
-#include <string.h>
-
 typedef struct joint {
     hb_box_density box;
     hb_graph *graph;

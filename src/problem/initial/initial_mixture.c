@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "problem/initial/initial_ops.h"
 
-#include <heatball/file.h>
 #include <math.h>
 #include <stdio.h>
 

@@ -3,8 +3,7 @@
  * A new one is a file initial_NAME.c, which defines the operations hb_initial_NAME, and its name
  * in the list of initial_list.c. Nothing else asks which density it is: other rooms ask for its
  * facts (initial_average.h). */
-#ifndef HB_PROBLEM_INITIAL_OPS_H
-#define HB_PROBLEM_INITIAL_OPS_H
+#pragma once
 
 #include "formula/features.h"
 #include "formula/panels.h"
@@ -162,5 +161,3 @@ hb_status hb_box_density_draw(hb_context *context, const hb_problem *problem, ui
                               uint64_t first, size_t n, double *x);
 #define HB_BOX_DENSITY_OPS                                                                         \
     .evaluate = hb_box_density_evaluate, .box = hb_box_density_box, .draw = hb_box_density_draw
-
-#endif

@@ -7,7 +7,6 @@
 #include "base/context.h"
 #include "problem/initial/initial_ops.h"
 
-#include <heatball/file.h>
 #include <math.h>
 #include <string.h>
 

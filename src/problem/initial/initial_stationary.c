@@ -10,11 +10,9 @@
  * A number to reproduce: f = -1.7 x, g = 1 has variance 1/3.4. */
 #include "ball/quadrature.h"
 #include "base/context.h"
-#include "base/memory.h"
 #include "problem/stationary_density.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { GAUSS = 16, MAX_PIECES = 256 };
 

@@ -13,7 +13,6 @@
 #include "problem/transform/transform.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST_CHECKED = 16384 }; /* coordinates that are drawn */
 

@@ -1,7 +1,6 @@
 /* problem/initial/line_density.h: a density on the line that is known up to a factor, from its
  * formula. */
-#ifndef HB_PROBLEM_LINE_DENSITY_H
-#define HB_PROBLEM_LINE_DENSITY_H
+#pragma once
 
 #include "formula/log_form.h"
 
@@ -43,5 +42,3 @@ double hb_line_density_most(const hb_line_density *line); /* the largest ln u */
 int hb_line_density_breaks(const hb_line_density *line);
 /* ln u as a node of its graph, and what has to be subtracted to normalise it. */
 hb_node hb_line_density_log_node(const hb_line_density *line, double *log_total);
-
-#endif

@@ -1,7 +1,6 @@
 /* problem/initial/line_product.h: a product of densities on the line, the data of the operations
  * product and density. */
-#ifndef HB_PROBLEM_LINE_PRODUCT_H
-#define HB_PROBLEM_LINE_PRODUCT_H
+#pragma once
 
 #include "problem/initial/initial_ops.h"
 #include "problem/initial/line_density.h"
@@ -30,5 +29,3 @@ void hb_line_product_destroy(hb_context *context, void *data);
  * product; L[d][d]: the transform's at time 0. *taken: 0 when it is neither (initial_formula.c). */
 hb_status hb_initial_take_formula(hb_context *context, hb_problem *problem, const double *L,
                                   int *taken);
-
-#endif

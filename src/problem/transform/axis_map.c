@@ -16,7 +16,6 @@
 #include "formula/graph.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- formulas ---- */
 

@@ -1,6 +1,5 @@
 /* problem/transform/axis_map.h: one axis in coordinates in which its noise does not depend on x. */
-#ifndef HB_PROBLEM_AXIS_MAP_H
-#define HB_PROBLEM_AXIS_MAP_H
+#pragma once
 
 #include "formula/axis_table.h"
 
@@ -58,5 +57,3 @@ hb_status hb_formula_has_breaks(hb_context *context, const hb_graph *graph, hb_n
 /* The number that a formula is at x = 0, t = 0; NaN: it is none. */
 hb_status hb_formula_at_zero(hb_context *context, hb_graph *graph, hb_node node, double *value);
 hb_node hb_formula_without_factor(const hb_graph *graph, hb_node node); /* that is a number */
-
-#endif

@@ -4,8 +4,7 @@
  * x_i = X_i(z_i) axis by axis (axis_map.h), z = L(t) y with a lower triangular L. A problem that
  * has a transform is given and answered in x; its drift, its initial density and all methods
  * live in y. */
-#ifndef HB_PROBLEM_TRANSFORM_H
-#define HB_PROBLEM_TRANSFORM_H
+#pragma once
 
 #include "problem/transform/axis_map.h"
 
@@ -59,5 +58,3 @@ double hb_transform_bend(const hb_transform *transform, const double *x, const d
 hb_status hb_transform_box_to_y(hb_context *context, const hb_transform *transform, double t,
                                 const double *low, const double *high, double *y_low,
                                 double *y_high);
-
-#endif

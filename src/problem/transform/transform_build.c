@@ -14,7 +14,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- what the problem gets ---- */
 

@@ -11,9 +11,6 @@
 #include "problem/problem_parts.h"
 #include "problem/transform/transform.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct hb_transformed_drift {
     hb_context *context;
     const hb_transform *transform;

@@ -5,8 +5,6 @@
  * A component whose second derivatives are 0 as formulas, and which has no kinks, is written as
  * c(t) + A(t) y, so that it is seen to be linear: f = a x with noise s x is a - s^2/2 in y = ln x.
  * A number to reproduce: f = 0.5 x, G = x has F_y = 0: 0.5 - 0.5. */
-#include "base/context.h"
-#include "base/memory.h"
 #include "problem/transform/transform_parts.h"
 
 #include <math.h>

@@ -16,7 +16,6 @@
 
 #include <lapacke.h>
 #include <math.h>
-#include <string.h>
 
 static const double STEEP = 5; /* times: a linear drift that y makes so much steeper loses digits */
 static const double MOST_STEEP = 100; /* the same where there is no other way than y */

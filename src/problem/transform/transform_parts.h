@@ -1,7 +1,6 @@
 /* problem/transform/transform_parts.h: what the files that make a transform share: a noise taken
  * apart, and the drift in y. */
-#ifndef HB_PROBLEM_TRANSFORM_PARTS_H
-#define HB_PROBLEM_TRANSFORM_PARTS_H
+#pragma once
 
 #include "formula/graph.h"
 #include "problem/noise_text.h"
@@ -40,5 +39,3 @@ hb_status hb_transform_drift_of_z(hb_transform_building *b, int with_matrix, hb_
                                   hb_node *out);
 hb_status hb_transform_drift_of_y(hb_transform_building *b, hb_node *f);
 hb_status hb_transform_normalise(hb_transform_building *b, hb_node *origin, hb_node *f);
-
-#endif
