@@ -48,7 +48,7 @@ void hb_model_set_scales(hb_model *model);
 /* From column maps, kind, center and width of an hb_axis_map for each column; the model's shift
  * and scale, of the mapped columns, go into them. */
 hb_status hb_model_set_maps(hb_context *context, hb_model *model, const hb_axis_map *axes);
-enum { HB_MODEL_MAP_NUMBERS = 5 }; /* of a column in a file */
+enum { HB_MODEL_MAP_NUMBERS = 5 };                                 /* of a column in a file */
 void hb_model_map_numbers(const hb_model *model, double *numbers); // (dim, HB_MODEL_MAP_NUMBERS)
 /* The transform of an SDE as typed or of mapped columns, in whose coordinates z is; NULL: z is
  * (x - shift)/scale. */
