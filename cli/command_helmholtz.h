@@ -4,7 +4,6 @@
 
 #include "session.h"
 
-#include <heatball/model.h>
 #include <heatball/plot.h>
 
 enum { HB_HELMHOLTZ_POINTS = 129 }; /* per side, of a model without --points */

@@ -5,8 +5,6 @@
 
 #include "base/cpu.h"
 
-#include <heatball/ball.h>
-
 /* The law of one measure in D = dim + lift dimensions. With norm = |g_1..D|^2, inner = norm plus
  * the squares up to the measure's radial count, total = all squares: sigma = sigma_factor
  * exp(-total/rate),   z = g_1..dim sqrt(scale_factor sigma [inner/norm]) */

@@ -346,14 +346,7 @@ static hb_status find_density(hb_context *context, const hb_walk_problem *shared
 double hb_action_end(const hb_action_paths *l, double uniform, size_t *cell, double *fraction,
                      double *density)
 {
-    int low = 0, high = FINE - 1;
-    while (high - low > 1) {
-        const int middle = (low + high) / 2;
-        if (l->below[middle] <= uniform)
-            low = middle;
-        else
-            high = middle;
-    }
+    const int low = hb_sorted_until(FINE - 2, l->below + 1, uniform);
     const double a = l->density[low], b = l->density[low + 1];
     const double mass = l->below[low + 1] - l->below[low];
     const double v = mass > 0 ? fmin((uniform - l->below[low]) / mass, 1) : 0.5;

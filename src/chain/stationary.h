@@ -1,7 +1,6 @@
 /* chain/stationary.h: stationary densities on a grid: the box, the meshes, the solution. */
 #pragma once
 
-#include "chain/chain_rates.h"
 #include "grid/grid_request.h"
 
 /* As hb_grid_box_choose, for tau = infinity. HB_ERROR_ARGUMENT when the mass escapes. */

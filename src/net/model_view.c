@@ -208,10 +208,7 @@ static question view_rows(const hb_model *model, size_t n, const double *x, cons
 hb_status hb_model_score_of_z(hb_context *context, const hb_model *model, size_t n, const double *z,
                               const double *tau, const int *labels, double *score)
 {
-    question q = view_rows(model, n, z, tau, labels);
-    q.of_z = 1;
-    q.score = score;
-    return view_ask(context, &q);
+    return hb_model_log_density_of_z(context, model, n, z, tau, labels, NULL, score);
 }
 
 hb_status hb_model_log_density_of_z(hb_context *context, const hb_model *model, size_t n,

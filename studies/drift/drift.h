@@ -11,7 +11,6 @@
 
 #include "compare/compare.h"
 
-#include <heatball/model.h>
 #include <heatball/problem.h>
 
 enum {

@@ -19,7 +19,6 @@
 #include "study_tools.h"
 
 #include <heatball/classify.h>
-#include <heatball/file.h>
 #include <heatball/generate.h>
 #include <heatball/images.h>
 #include <heatball/metrics.h>

@@ -13,6 +13,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/initial/initial_ops.h"
+#include "random/choose.h"
 #include "random/streams.h"
 
 #include <heatball/random.h>
@@ -345,20 +346,6 @@ static hb_status build_table(hb_context *context, hb_box_density *box)
     return status;
 }
 
-/* The cell whose share of the table holds u times its total. */
-static size_t choose_cell(const hb_box_density *box, size_t n, double u)
-{
-    size_t first = 0, last = n - 1;
-    while (first < last) {
-        const size_t middle = (first + last) / 2;
-        if (box->table[middle] < u * box->table[n - 1])
-            first = middle + 1;
-        else
-            last = middle;
-    }
-    return first;
-}
-
 static hb_status draw_in_box(hb_context *context, const hb_box_density *box, uint64_t seed,
                              uint64_t index, double *x)
 {
@@ -368,7 +355,7 @@ static hb_status draw_in_box(hb_context *context, const hb_box_density *box, uin
     for (uint64_t attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         HB_TRY(hb_random_uniform(context, seed, HB_STREAM_START_ATTEMPT | attempt, index * width,
                                  width, u));
-        const size_t cell = choose_cell(box, n, u[0]);
+        const size_t cell = hb_random_choose(n, box->table, u[0] * box->table[n - 1]);
         size_t rest = cell;
         for (int j = d - 1; j >= 0; j--, rest /= (size_t)cells) {
             const double step = (box->high[j] - box->low[j]) / cells;
