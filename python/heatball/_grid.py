@@ -102,6 +102,13 @@ class Grid:
         """Whether there is a grid at the time of this index."""
         return library.hb_solution_evaluate(context(0), self.handle, index, 0, *[None] * 5) == Status.OK
 
+    def box(self, index):
+        """Return the lowest and the highest coordinates of the grid at the time of this index."""
+        low, high = np.empty((2, library.hb_solution_dim(self.handle)))
+        if library.hb_solution_box(self.handle, index, pointer(low), pointer(high)) != Status.OK:
+            raise ArgumentError("there is no grid at this time")
+        return low, high
+
     def evaluate(self, x, index):
         """Return ln u, its error, the score and its error at x and the time of this index."""
         out = [np.empty(shape) for shape in ((len(x),), (len(x),), x.shape, x.shape)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from heatball._errors import ArgumentError
 CURVES = 8  # with a legend; more have a bar of colours
 TAU = 0.1  # at which a model is drawn
 PICTURES = 6  # of several times in the plane
+FIELD, SEEN = 161, 3e-3  # places on an axis of a field, and the density in units of its largest down to which it is drawn
 LOG_SPAN = 30  # of log-densities in a picture; lower ones have the lowest colour
 UNKNOWN = "error not known"
 # The look of figures: colours of Okabe and Ito, as src/plot/figure_files.c has them.
@@ -64,6 +66,8 @@ def plot_solution(s: Any, quantity: str, time: Any, ax: Any) -> Any:
         if np.isnan(time):
             raise ArgumentError("time is nan; it must be a number")
         which = [int(np.argmin(np.abs(times - time)))]
+    if dim == 2 and _as_mesh(s.x) is None:
+        s = _field(s, which) or s
     if quantity == "score" and dim == 2:
         return _pictures(s, quantity, which, ax)
     values, errors = _values(s, quantity)
@@ -72,6 +76,42 @@ def plot_solution(s: Any, quantity: str, time: Any, ax: Any) -> Any:
     if dim == 2:
         return _pictures(s, quantity, which, ax)
     return _by_number(new_axes(ax), values, errors, times, which, quantity)
+
+
+def _field(s: Any, which: Sequence[int]) -> Any:
+    """The solution on a mesh where its density is, if there is a grid behind it; else None. Its points are kept as `points`."""
+    grid = getattr(s, "_grid", None)
+    if grid is None or not all(grid.has(k) for k in which):
+        return None
+    boxes = [grid.box(k) for k in which]
+    low, high = np.max([box[0] for box in boxes], axis=0), np.min([box[1] for box in boxes], axis=0)
+    for cells in (FIELD // 2, FIELD):
+        inside = 1e-9 * (high - low)
+        axes = [np.linspace(low[j] + inside[j], high[j] - inside[j], cells) for j in (0, 1)]
+        x = np.stack([part.ravel() for part in np.meshgrid(*axes, indexing="ij")], axis=1)
+        parts = {k: grid.evaluate(x, k) for k in which}
+        seen = np.any([(part[0] > np.nanmax(part[0]) + np.log(SEEN)) & np.isfinite(part[1]) for part in parts.values()], axis=0)
+        margin = 0.08 * np.ptp(x[seen], axis=0) + 2 * (high - low) / cells
+        low, high = np.maximum(low, x[seen].min(axis=0) - margin), np.minimum(high, x[seen].max(axis=0) + margin)
+    shape = (len(s.t), len(x))
+    out = types.SimpleNamespace(x=x, t=s.t, points=s.x, score=np.full((*shape, 2), np.nan), score_error=np.full((*shape, 2), np.nan))
+    v, e = np.full(shape, np.nan), np.full(shape, np.nan)
+    for k, part in parts.items():
+        v[k], e[k], out.score[k], out.score_error[k] = part
+        v[k, ~np.isfinite(e[k])] = np.nan  # not drawn
+    out.log_density, out.log_density_error, out.density, out.density_error = v, e, np.exp(v), np.exp(v) * e
+    out.entropy_density, out.entropy_density_error = out.density * v, out.density_error * np.abs(1 + v)
+    return out
+
+
+def _streams(ax: Any, s: Any, k: int) -> None:
+    """Lines along the score, where the density is seen and the score's error is below a fifth of its length."""
+    first, second, order = _as_mesh(s.x)
+    score = s.score[k].copy()
+    length, error = np.hypot(*score.T), np.hypot(*s.score_error[k].T)
+    score[(s.log_density[k] < np.nanmax(s.log_density[k]) + np.log(SEEN)) | ~(error < 0.2 * length)] = np.nan
+    parts = [score[order, j].reshape(len(first), len(second)).T for j in (0, 1)]
+    ax.streamplot(first, second, *parts, color=COLOURS[1], linewidth=0.9, density=1.1, arrowsize=0.9)
 
 
 def _values(s: Any, quantity: str) -> tuple[Any, Any]:
@@ -169,8 +209,14 @@ def _pictures(s: Any, quantity: str, which: Sequence[int], ax: Any) -> Any:
     for one, k in zip(used, which):
         drawn = _picture(one, s.x, values[k], np.isfinite(errors[k]), span)
         if arrows:
-            score = s.score.reshape(len(s.t), len(s.x), 2)[k]
-            _arrows(one, s.x, score)
+            if hasattr(s, "points"):
+                _streams(one, s, k)
+            else:
+                _arrows(one, s.x, s.score.reshape(len(s.t), len(s.x), 2)[k])
+        if hasattr(s, "points"):
+            one.plot(s.points[:, 0], s.points[:, 1], "s", color="black", markerfacecolor="none", markersize=5,
+                     label="requested points")
+            one.legend(loc="upper right")
         one.set_xlabel("x_1")
         one.set_ylabel("x_2")
         if len(s.t) > 1:

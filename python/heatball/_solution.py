@@ -281,7 +281,7 @@ class Solution(Shown):
         Notes
         -----
         In one dimension: a curve with its error, of several times coloured by time. In two dimensions: a picture if the points are
-        a mesh, else coloured points; of several times up to six pictures. Above: points by their number, or curves over time.
+        a mesh or a grid is behind the solution, else coloured points; of several times up to six pictures. Above: points by their number, or curves over time.
         Values whose error is not known are marked.
 
         Examples

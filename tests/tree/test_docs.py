@@ -325,6 +325,21 @@ def test_the_python_program_of_the_readme():
     assert exact == pytest.approx(2.718281828459045**0.72) and abs(value - exact) < 5 * error < 0.05
 
 
+def test_the_first_lines_of_the_readme(tmp_path):
+    """They print the numbers beside them, and draw."""
+    block = re.search(r"(?:^ {4}.*\n)+", (ROOT / "README.md").read_text(), re.M)[0]
+    lines = [line[4:] for line in block.splitlines()]
+    assert lines[0] == "import heatball" and "plot" in lines[-1]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "MPLBACKEND": "Agg",
+                   "HEATBALL_LIBRARY": str(BUILD / "libheatball.so")}
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines) + "\nimport matplotlib.pyplot as p; p.savefig('s.png')"],
+                          capture_output=True, text=True, env=environment, timeout=120, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for shown in re.findall(r"[\d.]+ ± [\d.e-]+", lines[2]):
+        assert shown in " ".join(done.stdout.split()), (shown, done.stdout)
+    assert (tmp_path / "s.png").stat().st_size > 20000
+
+
 # What stands in the place of the numbers of docs/reference/python.md, so that its examples take seconds.
 SMALLER = [("steps=2000, width=64, progress=True", "steps=4, width=8"), ("held_out_rows)", "held_out_rows, samples=50)"),
            ("heatball.evaluate(model, held_out_rows, samples=50)", "heatball.evaluate(model, held_out_rows)"),
