@@ -257,7 +257,8 @@ hb_status hb_solve_figure_write(hb_session *session, const hb_problem *problem,
         if (!hb_scene_is_known(&scene, k))
             return hb_session_fail(
                 session, HB_ERROR_UNAVAILABLE,
-                "--plot in two dimensions is drawn from the grid, which refused");
+                "--plot in two dimensions is drawn from the grid, which did not serve here; see "
+                "whether --method grid does");
     const hb_status status = hb_scene_find_window(&scene);
     if (status != HB_OK) return status;
     return (points->dim == 1 ? hb_scene_draw_line : hb_scene_draw_plane)(&scene, path);

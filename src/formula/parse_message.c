@@ -247,6 +247,6 @@ hb_status hb_parser_unknown(const hb_parser *parser, size_t place, size_t length
                               "unknown name '%.*s' " HB_PLACE "; did you mean '%.30s'?%s", shown,
                               name, nearest, parameter ? " Or " HB_PARAMETER_HINT : "");
     return hb_parser_fail(parser, place, "unknown name '%.*s' " HB_PLACE "; %s", shown, name,
-                          parameter ? HB_PARAMETER_HINT
+                          parameter ? HB_PARAMETER_HINT " (coordinates are x1, x2, ..)"
                                     : "it is no variable, function or parameter");
 }
