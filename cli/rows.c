@@ -54,7 +54,8 @@ static int digits_of(double value, double error)
     if (error == 0) return 15;
     if (!isfinite(error) || !isfinite(value) || value == 0) return 3;
     snprintf(text, sizeof text, "%.1e", error);
-    const double digits = floor(log10(fabs(value))) - atoi(strchr(text, 'e') + 1) + 3;
+    const double digits =
+        floor(log10(fabs(value))) - (double)strtol(strchr(text, 'e') + 1, NULL, 10) + 3;
     return (int)fmin(fmax(digits, 2), 17);
 }
 

@@ -122,7 +122,7 @@ static hb_status map_add(hb_figure *figure, const hb_certify_map *map, const hb_
                          const double *values, int smooth, const char *title)
 {
     double field[CELLS * CELLS], largest = 0;
-    char text[120];
+    char text[120] = "";
     hb_panel_settings panel = figures_panel(text, "{/:Italic x}_1", "{/:Italic x}_2");
     const double hx = (box->x1 - box->x0) / (CELLS - 1), hy = (box->y1 - box->y0) / (CELLS - 1);
     panel.equal_axes = 1;
