@@ -40,7 +40,7 @@ const hb_option hb_train_options[] = {
     TOLD("standardise", NULL, standardise,
          "shift the data to mean 0 and scale them: axis, each column to variance 1; maps, the same "
          "behind a logarithm, arsinh or logit of each column with heavy tails or bounds; common, "
-         "all columns by one number, to variance 1 on average; no, as they are; default: maps for "
+         "all columns by one number, to variance 1 on average; no, as they are; default: axis for "
          "a file of rows, common for images, no for a named set and with --drift"),
     HB_OPTION(TEXT, "labels", "FILE", labels,
               "a .npy or .csv file with the class of each row, 0, 1, .."),
@@ -181,7 +181,7 @@ void hb_train_options_settings(const hb_train_values *v, int own_data, int image
     if (out->standardise == HB_STANDARDISE_AUTO)
         out->standardise = !own_data || v->drift ? HB_STANDARDISE_NO
                            : images              ? HB_STANDARDISE_COMMON
-                                                 : HB_STANDARDISE_MAPS;
+                                                 : HB_STANDARDISE_AXIS;
 }
 
 /* ---- images as data ---- */

@@ -33,7 +33,7 @@ typedef struct hb_model hb_model;
  * all columns; the mean and the standard deviation of each column; the same behind a map of each
  * column that heavy tails or a bound call for (train/column_maps.c): logarithm, arsinh or logit; or
  * by what the data are: none for a process with a drift of the user, whose drift has their units,
- * one scale for images, else maps. */
+ * one scale for images, else one for each column. */
 typedef enum hb_standardise {
     HB_STANDARDISE_AUTO = -1,
     HB_STANDARDISE_NO = 0,

@@ -75,7 +75,7 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *,
     standardise : {"maps", "axis", "common", "no"} or bool
         How data are shifted and scaled before the process: each column to mean 0 and variance 1 ("axis"), the same behind
         a logarithm, arsinh or logit of each column with heavy tails or bounds ("maps"), all columns by one scale, or
-        not at all. Default, and True: "maps" for samples and files, "common" for images. False, and default with
+        not at all. Default, and True: "axis" for samples and files, "common" for images. False, and default with
         `drift`, a mixture or a named data set: "no".
     process : {"ou", "ve", "drift"}
         The noising process; `drift` implies "drift".

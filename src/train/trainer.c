@@ -54,7 +54,7 @@ static void trainer_choose_kinds(hb_trainer *t)
     if (s->standardise == HB_STANDARDISE_AUTO)
         s->standardise = drift                 ? HB_STANDARDISE_NO
                          : s->image_height > 0 ? HB_STANDARDISE_COMMON
-                                               : HB_STANDARDISE_MAPS;
+                                               : HB_STANDARDISE_AXIS;
 }
 
 /* Shift, scale and reference; of MAPS behind the maps of the columns, if any needs one. */

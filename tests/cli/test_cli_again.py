@@ -7,6 +7,7 @@ import csv
 import decimal
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -186,7 +187,7 @@ def test_kinds_that_differ_have_a_column(tmp_path):
     block = succeed("solve", *OU, "--time", 0.2, "--method", "all", "--training-steps", 10, "--samples", 64).splitlines()
     heads = [line for line in block if line.split()[0] == "method"]
     assert heads[0].split()[-2:] == ["error_kind", "seconds"]
-    kinds = {line.split()[0]: line.split("  ")[-2 if line.split("  ")[-2] else -3].strip() for line in block
+    kinds = {line.split()[0]: re.split(r" {2,}", line.strip())[-2] for line in block
              if line.split()[0] in ("grid", "walk", "particles", "meanvalue", "network")}
     assert kinds == {"grid": "error estimate", "walk": "bound", "particles": "standard error", "meanvalue": "standard error",
                      "network": "standard error"}

@@ -246,7 +246,7 @@ def test_rows_of_a_file_are_split_and_standardised(tmp_path, rows):
     model = tmp_path / "m.safetensors"
     shown = train(model, "--seed", 7, data=path)
     assert (shown["rows"], shown["held_out"], shown["dim"]) == (270, 30, 3)
-    assert shown["standardise"] == "maps"
+    assert shown["standardise"] == "axis"
     kept = x[split(300, 7)[:270]]
     ours = heatball.load(model)
     assert ours.maps == "" and np.allclose(ours.scales, kept.std(axis=0), rtol=1e-12)

@@ -13,7 +13,7 @@ import pytest
 from heatball import _column_maps
 from scipy import integrate
 
-SMALL = dict(steps=150, width=16, depth=2, seed=3)
+SMALL = dict(steps=150, width=16, depth=2, seed=3, standardise="maps")
 
 
 def columns(n=3000):
@@ -124,5 +124,5 @@ def test_other_calls_know_of_the_maps(model):
 
 def test_columns_that_need_no_map_change_nothing():
     x = np.random.default_rng(2).normal(size=(500, 3)) * [1, 5, 0.1] + [0, 3, 9]
-    one, two = (heatball.train(x, "hb", standardise=how, **SMALL) for how in ("maps", "axis"))
+    one, two = (heatball.train(x, "hb", **{**SMALL, "standardise": how}) for how in ("maps", "axis"))
     assert one.maps == "" and np.array_equal(one.score(x[:9], 0.2), two.score(x[:9], 0.2))

@@ -136,6 +136,6 @@ def test_a_checkpoint_of_other_scales_is_refused(tmp_path):
     x, path = three_columns(300), tmp_path / "run.ckpt"
     few = dict(method="dsm", steps=3, width=8, depth=1, checkpoint=path, resume=True)
     heatball.train(x, **few)
-    heatball.train(x, standardise="maps", **few)  # the default: the same run
-    with pytest.raises(heatball.ArgumentError, match="it has standardise=3, this run has standardise=1"):
+    heatball.train(x, standardise="axis", **few)  # the default: the same run
+    with pytest.raises(heatball.ArgumentError, match="it has standardise=2, this run has standardise=1"):
         heatball.train(x, standardise="common", **few)
