@@ -225,7 +225,9 @@ def test_pictures_in_the_plane(plane, axes):
 
 def test_points_that_are_no_mesh(axes):
     x = np.random.default_rng(3).normal(size=(7, 2))
-    s = heatball.solve("-x, -2*y", 1, "gaussian(mean=0 0, var=1)", 0.2, x)
+    field = heatball.solve("-x, -2*y", 1, "gaussian(mean=0 0, var=1)", 0.2, x).plot()
+    assert np.array_equal(field.lines[0].get_xydata(), x)  # the field of the grid, with the points on it
+    s = heatball.solve("-x, -2*y", 1, "gaussian(mean=0 0, var=1)", 0.2, x, method="walk", samples=4000)
     found = s.plot(ax=axes).collections[0]
     assert np.array_equal(found.get_offsets(), x) and np.array_equal(found.get_array(), s.density)
     s.plot("score")
