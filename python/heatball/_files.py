@@ -27,6 +27,19 @@ __all__ = ["load"]
 FORMAT = 1
 HEAD = "heatball"  # the entry with the JSON object
 CLASSIFIER = "'heatball classifier "  # the format that a reader of models names
+READS = "load reads models and classifiers (.safetensors), solutions and ScoreDensity (.npz), and certificates"
+TABLE = "a table; read it with numpy or pandas, or give its path to heatball.train as the data"
+SOLVED = "a table of the command solve; read it with pandas.read_csv(path, comment=\"#\"), or run it again with solve --from"
+FOREIGN = [  # the first bytes of other files that people have, or the ends of their names
+    (b"\x93NUMPY", "", "an array of numpy; read it with numpy.load, or give its path to heatball.train as the data"),
+    (b"# problem: ", "", SOLVED),
+    (b"\x89PNG", "", "a picture"),
+    (b"%PDF", "", "a picture"),
+    (b"", ".ini", "a problem file; solve it with heatball.solve(problem=path)"),
+    (b"", (".csv", ".tsv", ".txt"), TABLE),
+    (b"", (".pt", ".pth", ".ckpt"), "a checkpoint of PyTorch; load it with torch.load, and wrap its network by heatball.torch"),
+    (b"", (".pkl", ".pickle"), "a pickle; read it with pickle.load"),
+]
 
 
 def load(path: Path) -> Any:
@@ -90,7 +103,7 @@ def load(path: Path) -> Any:
         if CLASSIFIER in str(error):
             return Classifier.load(place)
         if os.path.isfile(place) and os.access(place, os.R_OK):  # its content, not the way to it
-            raise ArgumentError(str(error), error.status) from None
+            raise ArgumentError(_what_it_is(place) or str(error), error.status) from None
         raise
 
 
@@ -142,6 +155,15 @@ def _first(place, n=9):
             return file.read(n)
     except OSError:
         return b""  # the reader of models says why
+
+
+def _what_it_is(place):
+    """The message of a file that something else reads; None of others."""
+    start = _first(place, 16)
+    for bytes_, ends, text in FOREIGN:
+        if start.startswith(bytes_) and place.lower().endswith(ends):
+            return f"{place} is {text}. {READS}"
+    return None
 
 
 def _is_archive(place):

@@ -157,9 +157,6 @@ def _index(times, time):
 
 
 def _no_grid(solution):
-    if solution._loaded and solution.method in ("grid", "meanvalue", "several"):
-        return ("this solution came from a file or another process, which has its values at points and not the grid; solve "
-                "again with at=x: its arguments are in `config`")
     closed = solution.method in ("initial", "stationary")
     return (f"the solution by the method {solution.method} has no grid to evaluate; solve again with at=x"
             + ", or in up to three dimensions with method=\"grid\"" * (not closed))

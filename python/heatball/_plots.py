@@ -80,7 +80,10 @@ def plot_solution(s: Any, quantity: str, time: Any, ax: Any) -> Any:
 
 def _field(s: Any, which: Sequence[int]) -> Any:
     """The solution on a mesh where its density is, if there is a grid behind it; else None. Its points are kept as `points`."""
-    grid = getattr(s, "_grid", None)
+    try:
+        grid = s._behind()
+    except ArgumentError:  # from a file, and not to be solved again: the points are drawn
+        return None
     if grid is None or not all(grid.has(k) for k in which):
         return None
     boxes = [grid.box(k) for k in which]

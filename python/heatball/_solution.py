@@ -9,6 +9,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
+from heatball._errors import ArgumentError, Error
 from heatball._files import write
 from heatball._grid import Evaluation, Grid, evaluate
 from heatball._native import Column
@@ -18,6 +19,7 @@ from heatball._types import ArrayLike, Floats, Path
 __all__ = ["Solution"]
 
 RENAMED = ("density_se", "log_density_se", "score_se", "entropy_density_se")  # for one release
+FILES = ("state", "save_every", "resume")  # arguments that read or write files of a long run
 warned: set[str] = set()
 
 
@@ -95,6 +97,7 @@ class Solution(Shown):
     config: dict[str, Any] = {}
     _grid: Grid | None = None
     _loaded = False
+    _functions: list[str] = []  # arguments that were functions: config has their names only
 
     def __init__(self, x: Floats, columns: Mapping[str, Floats], time: Any, tau: Any, method: str, note: str,
                  methods: list[Any], error_kind: NDArray[Any], samples: NDArray[Any], warnings: dict[Any, str]) -> None:
@@ -166,6 +169,9 @@ class Solution(Shown):
     def __call__(self, x: ArrayLike, *, time: float | None = None) -> Evaluation:
         """Evaluate the grid behind the solution at other points, without solving again.
 
+        A solution from a file or a pickle has no grid: its first call solves again from `config`, and keeps the grid.
+        The values are bit-identical to those of the solution that was saved.
+
         Parameters
         ----------
         x : array_like of shape (n, dim), or (n,) or a number for dim = 1
@@ -181,7 +187,8 @@ class Solution(Shown):
         Raises
         ------
         ArgumentError
-            A point is outside the box, or there is no grid: the methods "grid" and "meanvalue" leave one.
+            A point is outside the box, or there is no grid: the methods "grid" and "meanvalue" leave one. A solution from
+            a file cannot be solved again: an argument was a function, or the problem file has changed.
 
         Examples
         --------
@@ -190,7 +197,13 @@ class Solution(Shown):
         >>> s([0.5, 1.0]).score.round(4).tolist()
         [[-0.5], [-1.0]]
         """
-        return evaluate(self, self._grid, x, time)
+        return evaluate(self, self._behind(), x, time)
+
+    def _behind(self) -> Grid | None:
+        """The grid; of a solution from a file the arguments are solved again."""
+        if self._grid is None and self._loaded and self.method in ("grid", "meanvalue", "several"):
+            self._grid = _solved_again(self)._grid
+        return self._grid
 
     def save(self, path: Path) -> None:
         """Write the solution to an .npz file, which `heatball.load` reads.
@@ -206,8 +219,8 @@ class Solution(Shown):
 
         Notes
         -----
-        The file has the arrays, the warnings and `config`, but not the grid: a solution that was read cannot be
-        called at other points.
+        The file has the arrays, the warnings and `config`, but not the grid: the first call of a solution that was read
+        solves again.
 
         Examples
         --------
@@ -224,6 +237,7 @@ class Solution(Shown):
         write(path, "Solution", {
             "values": {name: plain(value) for name, value in state.items() if name not in arrays},
             "config": {name: None if name in given else plain(value) for name, value in self.config.items()},
+            "functions": self._functions,
             "warnings": [[list(key) if isinstance(key, tuple) else key, text] for key, text in self.warnings.items()],
         }, {**arrays, **{f"config {name}": value for name, value in given.items()}})
 
@@ -237,7 +251,7 @@ class Solution(Shown):
             if values[name].shape[:len(shape)] != shape:
                 raise ValueError(f"{name} has shape {values[name].shape}")
         self = cls.__new__(cls)
-        self.__dict__.update(values, config={**head["config"], **given}, _loaded=True,
+        self.__dict__.update(values, config={**head["config"], **given}, _loaded=True, _functions=list(head.get("functions", [])),
                              warnings={tuple(key) if isinstance(key, list) else key: text for key, text in head["warnings"]})
         self._title()  # what is missing is found here
         return self
@@ -296,6 +310,27 @@ class Solution(Shown):
 
 
 Solution.__module__ = "heatball"
+
+
+def _solved_again(old: Solution) -> Solution:
+    """The solution of the arguments of one that has lost its grid, with the same values at its points."""
+    from heatball.sde import solve
+    again = "solve again with at=x, and the arguments in `config`"
+    if old._functions:
+        raise ArgumentError("this solution came from a file or another process, which does not have the function "
+                            f"{' and '.join(old._functions)}; {again}")
+    given = {name: value for name, value in old.config.items() if name not in ("heatball", *FILES)}
+    try:
+        new = solve(**given)
+    except (Error, TypeError) as error:
+        raise ArgumentError(f"this solution came from a file or another process, and its arguments cannot be solved again: "
+                            f"{error}") from None
+    for name in ("x", "log_density"):
+        one, other = getattr(old, name), getattr(new, name)
+        if one.shape != other.shape or not np.allclose(one, other, rtol=1e-6, atol=1e-9, equal_nan=True):
+            raise ArgumentError("this solution came from a file or another process, and its arguments now have other values: a "
+                                f"problem file or the version has changed since {old.config.get('heatball')}; {again}")
+    return new
 
 
 def _columns():

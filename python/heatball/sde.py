@@ -236,7 +236,7 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
             settings.network = ctypes.pointer(_network(training))
         _fill_sampling(settings.sampling.contents, stderr, stderr_score, max_time, state, save_every, resume)
         run.take_paths(settings.sampling.contents, paths, path_times)
-        return run.solve(settings, _config(given))
+        return run.solve(settings, _config(given), [name for name, value in given.items() if callable(value)])
 
 
 def _config(given):
@@ -693,7 +693,7 @@ class _Call:
         settings.time = math.nan
         settings.n_times, settings.times = len(self.times), pointer(self.times)
 
-    def solve(self, settings, config):
+    def solve(self, settings, config, functions):
         handle = ctypes.POINTER(NativeSolution)()
         self._check(library.hb_solve(self.context, self.problem, ctypes.byref(settings),
                                      len(self.x), pointer(self.x), ctypes.byref(handle)))
@@ -715,7 +715,7 @@ class _Call:
         finally:
             library.hb_solution_destroy(handle)
         found = Solution(self.x.copy(), columns, time, tau, method, note, *marks)
-        found.config, found._grid = config, grid
+        found.config, found._functions, found._grid = config, functions, grid
         return found
 
     def _marks(self, handle, lead):

@@ -158,7 +158,6 @@ def test_calls_with_other_coordinates_and_functions():
 
 @pytest.mark.parametrize("call, says", [
     (lambda s: s["walk"](s["walk"].x), "by the method walk has no grid to evaluate; solve again with at=x"),
-    (lambda s: pickle.loads(pickle.dumps(s["one time"]))([0.1]), "came from a file or another process.*solve again"),
     (lambda s: pickle.loads(pickle.dumps(s["walk"]))(s["walk"].x), "by the method walk has no grid"),
     (lambda s: heatball.solve("-x", 1, None, np.inf, [0.1])([0.1]), "by the method stationary has no grid to evaluate; solve again with at=x$"),
     (lambda s: s["one time"]([0.1], time=np.nan), "time is nan; the solution has 0.5"),
@@ -169,6 +168,41 @@ def test_calls_with_other_coordinates_and_functions():
 def test_calls_that_cannot_be(solutions, call, says):
     with pytest.raises(ValueError, match=says):
         call(solutions)
+
+
+@pytest.mark.parametrize("name", ["one time", "several times"])
+def test_a_solution_that_was_read_is_a_function_too(solutions, name, tmp_path):
+    s, x = solutions[name], np.linspace(-1.5, 1.5, 7)
+    for twin in (saved(s, tmp_path / "s.npz"), saved(saved(s, tmp_path / "a"), tmp_path / "b"), pickle.loads(pickle.dumps(s))):
+        assert twin._grid is None
+        found, grid = twin(x), twin._grid
+        for column in ("log_density", "log_density_error", "score", "score_error", "density"):
+            assert np.array_equal(getattr(found, column), getattr(s(x), column)), column  # bit-identical
+        assert grid is not None and twin([0.1]).density.shape == s([0.1]).density.shape and twin._grid is grid  # solved once
+        same_solution(s, twin)
+
+
+def test_pictures_of_a_solution_that_was_read(tmp_path):
+    s = heatball.solve("y, -x - y", 1, "gaussian(mean=0, var=1)", 0.5, [[0.1, 0.2]], points=32)
+    twin = saved(s, tmp_path / "s.npz")
+    assert np.array_equal(s.plot().collections[0].get_array(), twin.plot().collections[0].get_array())
+
+
+def test_solutions_that_cannot_be_solved_again(tmp_path):
+    s = heatball.solve(lambda x: -x, 1, "gaussian(mean=0, var=1)", 0.5, [0.1], points=64)
+    for twin in (saved(s, tmp_path / "f.npz"), pickle.loads(pickle.dumps(s)), saved(saved(s, tmp_path / "g"), tmp_path / "h")):
+        with pytest.raises(ValueError, match="does not have the function drift; solve again with at=x"):
+            twin([0.2])
+    problem = tmp_path / "p.ini"
+    problem.write_text("[problem]\ndrift = -x\nnoise = 1\ninitial = gaussian(mean=0, var=1)\ntime = 0.5\n")
+    s = heatball.solve(problem=problem, at=[0.1], points=64)
+    assert np.array_equal(saved(s, tmp_path / "s.npz")([0.2]).score, s([0.2]).score)
+    problem.write_text(problem.read_text().replace("-x", "-2*x"))
+    with pytest.raises(ValueError, match="a problem file or the version has changed since"):
+        heatball.load(tmp_path / "s.npz")([0.2])
+    problem.unlink()
+    with pytest.raises(ValueError, match="cannot be solved again: .*p.ini"):
+        heatball.load(tmp_path / "s.npz")([0.2])
 
 
 def test_time_zero_has_no_grid():
@@ -277,6 +311,23 @@ def test_foreign_files(tmp_path, write, says):
     with pytest.raises(ValueError, match=says) as found:
         heatball.load(path)
     assert str(path) in str(found.value)
+
+
+@pytest.mark.parametrize("name, content, says", [
+    ("w.csv", b"a,b\n1,2\n3,4\n5,6\n", r"w.csv is a table; .* heatball.train as the data. load reads models"),
+    ("W.TXT", b"1 2\n3 4\n5 6\n", "is a table"),
+    ("s.csv", b'# problem: {"drift": "-x"}\nx_1,density\n0,1\n', "a table of the command solve; .*solve --from"),
+    ("a.npy", b"\x93NUMPY\x01\x00v\x00{'descr': '<f8'}", "an array of numpy; read it with numpy.load"),
+    ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(20), "is a picture"),
+    ("p.ini", b"[problem]\ndrift = -x\n", "a problem file; solve it with heatball.solve.problem=path"),
+    ("n.pth", b"\x80\x02" + bytes(20), "a checkpoint of PyTorch"),
+    ("n.pkl", b"\x80\x04" + bytes(20), "a pickle; read it with pickle.load"),
+    ("other", b"nobody knows this content", "not a .safetensors file"),
+])
+def test_files_of_other_programs(tmp_path, name, content, says):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(heatball.ArgumentError, match=says):
+        heatball.load(tmp_path / name)
 
 
 def test_files_that_are_not_there(tmp_path, solutions):
