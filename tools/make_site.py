@@ -47,10 +47,13 @@ html_theme_options = {{"sidebar_hide_name": False, "navigation_with_keys": True,
     "light_css_variables": {{"color-brand-primary": "#1a5e8a", "color-brand-content": "#1a5e8a"}}}}
 copybutton_prompt_text = r">>> |\\.\\.\\. |\\$ "
 copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\\\"
 highlight_language, smartquotes = "none", False
 suppress_warnings = ["myst.header", "misc.highlighting_failure"]
 '''
 STYLE = """
+@media (min-width: 82em) { .content { width: 52em; padding: 0 2em; } }
+.highlight-none pre, .highlight-text pre { white-space: pre-wrap; }
 article img { max-width: 100%; height: auto; }
 article table.docutils { font-size: 0.88em; display: block; overflow-x: auto; border: 0; box-shadow: none; }
 article table.docutils td, article table.docutils th { vertical-align: top; }

@@ -135,6 +135,24 @@ def test_the_eight_corrections_are_there():
     assert found == list("12345678")
 
 
+WIDEST = 102  # columns of code in the site at 1400 pixels; blocks of ```text are outputs, which wrap
+
+
+def wide_code(text):
+    """Lines of code that scroll sideways."""
+    text = re.sub(r"^```text\n.*?^```", "", text, flags=re.M | re.S)
+    fenced = "\n".join(re.findall(r"^```.*?\n(.*?)^```", text, re.M | re.S))
+    indented = [line[4:] for line in re.sub(r"^```.*?^```", "", text, flags=re.M | re.S).splitlines() if line.startswith("    ")]
+    return [line for line in fenced.splitlines() + indented if len(line) > WIDEST]
+
+
+def test_no_code_of_the_first_pages_scrolls():
+    first = [ROOT / "README.md", ROOT / "docs/gallery.md", *(ROOT / "docs/tutorials").glob("*.md"), *(ROOT / "docs/howto").glob("*.md")]
+    wrong = [f"{page.relative_to(ROOT)}: {line}" for page in first for line in wide_code(page.read_text())]
+    assert not wrong, "\n".join(wrong)
+    assert len(wide_code(f"```\n{'a' * 103}\n```\n\n    {'b' * 103}\n    {'c' * 102}\n{'d' * 200}\n")) == 2
+
+
 # ---- commands in the text ---------------------------------------------------------------------
 
 @functools.lru_cache
@@ -335,7 +353,9 @@ def test_the_first_lines_of_the_readme(tmp_path):
     done = subprocess.run([sys.executable, "-c", "\n".join(lines) + "\nimport matplotlib.pyplot as p; p.savefig('s.png')"],
                           capture_output=True, text=True, env=environment, timeout=120, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for shown in re.findall(r"[\d.]+ ± [\d.e-]+", lines[2]):
+    shown_numbers = re.findall(r"[\d.]+ ± [\d.e-]+", block)
+    assert len(shown_numbers) == 2
+    for shown in shown_numbers:
         assert shown in " ".join(done.stdout.split()), (shown, done.stdout)
     assert (tmp_path / "s.png").stat().st_size > 20000
 
