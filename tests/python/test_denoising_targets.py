@@ -4,6 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import heatball.torch as ht  # noqa: E402
+from heatball import _torch_targets  # noqa: E402
 from heatball import ArgumentError  # noqa: E402
 
 PROCESSES, KINDS = ("ou", "ve", "edm"), ("score", "eps", "denoiser")
@@ -68,8 +69,8 @@ def test_pieces_and_images_change_nothing(monkeypatch):
     labels = torch.arange(len(data)) % 3
     given = dict(process="ve", rows=None, labels=labels[index], data_labels=labels)
     whole = ht.denoising_targets(x, tau, data, **given)
-    monkeypatch.setattr(ht, "PIECE", 7)
-    monkeypatch.setattr(ht, "MOST_WEIGHTS", 20)
+    monkeypatch.setattr(_torch_targets, "PIECE", 7)
+    monkeypatch.setattr(_torch_targets, "MOST_WEIGHTS", 20)
     assert torch.allclose(ht.denoising_targets(x, tau, data, **given), whole, rtol=0, atol=1e-10)
     images = ht.denoising_targets(x.reshape(-1, 1, 2), tau, data.reshape(-1, 1, 2), **given)
     assert images.shape == (len(x), 1, 2) and torch.allclose(images[:, 0], whole, rtol=0, atol=1e-10)
@@ -105,12 +106,12 @@ def test_a_label_that_is_not_drawn_takes_all_its_rows():
 def test_drawn_rows_are_different_and_hold_those_known(rows, N):
     random = torch.Generator().manual_seed(5)
     known = torch.tensor([3, 17, 3, 290])
-    index = ht._drawn(N, rows, known, random)
+    index = _torch_targets.drawn(N, rows, known, random)
     assert len(index) == max(rows, 3) == len(torch.unique(index)) and 0 <= index.min() and index.max() < N
     assert set(known.tolist()) <= set(index.tolist())
     counts = torch.zeros(N)
     for _ in range(400):
-        counts[ht._drawn(N, rows, None, random)] += 1
+        counts[_torch_targets.drawn(N, rows, None, random)] += 1
     assert counts.sum() == 400 * rows
     halves = counts[:N // 2].sum().item()  # hypergeometric: at most binomial
     assert abs(halves - 200 * rows) <= 5 * np.sqrt(100 * rows)
