@@ -82,6 +82,18 @@ static hb_status train_read_data(training *t)
     return status;
 }
 
+/* Few rows for so many dimensions: the network learns them by heart. */
+static void train_note_few(const training *t)
+{
+    const int enough = t->data.dim < 5 ? 50 : t->data.dim < 100 ? 10 * t->data.dim : 1000;
+    if (t->data.n >= (size_t)enough || hb_session_quiet(t->session)) return;
+    hb_session_clear(t->session);
+    fprintf(stderr,
+            "heatball train: note: %zu rows in %d dimension%s are few, and the model will mostly "
+            "repeat them; give at least %d\n",
+            t->data.n, t->data.dim, t->data.dim > 1 ? "s" : "", enough);
+}
+
 /* A file that cannot be written is noticed here. */
 static hb_status train_probe(training *t, const char *path)
 {
@@ -378,6 +390,7 @@ static hb_status run_training(training *t)
     if (status == HB_OK && !v->settings.checkpoint_every && !v->settings.resume)
         unlink(t->checkpoint);
     if (status == HB_OK) status = train_draw(t);
+    if (status == HB_OK) train_note_few(t);
     if (status == HB_OK) status = train_check_modes(t);
     if (status == HB_OK) status = train_check_density(t);
     return status == HB_OK ? train_print(t) : status;

@@ -214,7 +214,7 @@ def test_a_terminal_shows_epoch_loss_and_time_left(tmp_path):
 def test_the_residual_of_every_fourth_step_is_logged(tmp_path):
     """Above 64 dimensions the constraint is in every fourth step, and a row of the log is over four."""
     random = np.random.default_rng(4)
-    np.save(tmp_path / "x.npy", random.normal(size=(200, 70)) + 2 * random.integers(0, 2, (200, 1)))
+    np.save(tmp_path / "x.npy", random.normal(size=(800, 70)) + 2 * random.integers(0, 2, (800, 1)))
     shown = json.loads(succeed("--data", tmp_path / "x.npy", "--loss", "hb", "--steps", 60, *PLAIN,
                                "--anchors", 2, "--nodes", 1, "--log", tmp_path / "log.csv", "--json",
                                "-o", tmp_path / "m.safetensors"))
@@ -397,7 +397,7 @@ WRONG = [  # options after --data ring --loss hb (a later one of these replaces 
     ({"--drift": "-a*x, -y", "--param": "a"}, "--param is a; it must be NAME=NUMBER"),
     ({"--epochs": "5", "--steps": "7"}, "--epochs and --steps are both given"),
     ({"--sigma-max": "0.01"}, "--sigma-max is for --loss hb-paper; --loss is hb"),
-    ({"--radius-share": "0.3", "--loss": "fp"}, "--radius-share is for --loss hb"),
+    ({"--time-fraction": "0.3", "--loss": "fp"}, "--time-fraction is for --loss hb"),
     ({"--weight": "2", "--loss": "dsm"}, "--weight is for --loss fp, hb or hb-paper"),
     ({"--anchors": "2", "--loss": "dsm"}, "--anchors is for --loss fp, hb or hb-paper"),
     ({"--nodes": "2"}, "--nodes has no effect on --loss hb in up to 64 dimensions; the data have 2"),
@@ -453,3 +453,12 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
     line = complaint(run("--data", "ring", "--loss", "hb", "--steps", 40, *SMALL, "--resume", "-o",
                          path), 2)
     assert "m.ckpt" in line and "cut short" in line
+
+
+def test_few_rows_have_a_note(tmp_path):
+    for n, noted in ((3, True), (60, False)):
+        np.save(tmp_path / "rows.npy", np.random.default_rng(1).normal(size=(n, 2)))
+        done = run("--data", tmp_path / "rows.npy", "--held-out", 0, "--loss", "dsm", "--steps", 2, "--width", 8, "-o",
+                   tmp_path / "m.safetensors")
+        assert done.returncode == 0, done.stderr
+        assert ("note: 3 rows in 2 dimensions are few" in done.stderr) == noted
