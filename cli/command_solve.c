@@ -133,8 +133,25 @@ static void solve_note_unused(hb_session *session, const solve_values *v,
             unused, hb_solution_method(solution));
 }
 
+/* A file may have options that another method read; those of the line must have an effect. */
+static hb_status solve_check_typed(hb_session *session, const solve_values *v)
+{
+    static const char *const names[] = {/* by the bits of hb_solve_setting */
+                                        "cells",    "box",    "degree", "samples",
+                                        "lift",     "radius", "stderr", "stderr-score",
+                                        "max-time", "state",  "paths",  "training-steps"};
+    const hb_method_description *info = hb_method_info(v->method);
+    for (unsigned k = 0; v->from.path && info && k < sizeof names / sizeof *names; k++)
+        HB_REFUSE_IF(session,
+                     !(info->reads >> k & 1) && (json_object_get(v->from.typed, names[k]) ||
+                                                 (v->state && strcmp(names[k], "state") == 0)),
+                     "--%s has no effect on the method %s; leave it out", names[k], info->name);
+    return HB_OK;
+}
+
 static hb_status solve_check_options(hb_session *session, const solve_values *v)
 {
+    HB_TRY(solve_check_typed(session, v));
     HB_REFUSE_IF(session, !isnan(v->save_every) && !v->state,
                  "--save-every is given without --state; give the file");
     HB_REFUSE_IF(session, v->resume && !v->state,
@@ -232,14 +249,36 @@ static json_t *solve_configuration(const solve_values *v, const solve_task *task
     return object;
 }
 
+/* A picture of two dimensions shows a grid; where auto took none, one is solved for it. */
+static hb_status solve_draw(hb_session *session, const solve_values *v, const solve_task *task,
+                            const hb_solution *solution)
+{
+    hb_solution *grid = NULL;
+    const size_t last = hb_solution_n_times(solution) - 1;
+    double low[3], high[3];
+    if (task->points.dim == 2 && method_code(v) == HB_METHOD_AUTO &&
+        hb_solution_time(solution, last) > 0 &&
+        hb_solution_box(solution, last, low, high) != HB_OK) {
+        hb_solve_parts settings = task->settings;
+        settings.all.method = HB_METHOD_GRID;
+        settings.all.ignore_unread = 1;
+        if (hb_solve(hb_session_context(session), task->problem, hb_solve_parts_link(&settings),
+                     task->points.n, task->points.x, &grid) == HB_ERROR_INTERRUPTED)
+            return HB_ERROR_INTERRUPTED;
+    }
+    const hb_status status = hb_solve_figure_write(session, task->problem, &task->points,
+                                                   grid ? grid : solution, v->plot);
+    hb_solution_destroy(grid);
+    return status;
+}
+
 /* Draws and prints the solution, and destroys it. */
 static hb_status solve_show_one(hb_session *session, const solve_values *v, solve_task *task,
                                 hb_solution *solution)
 {
     hb_status status = HB_OK;
     solve_note_unused(session, v, solution);
-    if (v->plot)
-        status = hb_solve_figure_write(session, task->problem, &task->points, solution, v->plot);
+    if (v->plot) status = solve_draw(session, v, task, solution);
     if (status == HB_OK || status == HB_ERROR_UNAVAILABLE) {
         const hb_status result = hb_solve_show(session, &task->shown, solution);
         if (result != HB_OK) status = result;

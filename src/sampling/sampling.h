@@ -14,6 +14,7 @@ typedef struct hb_solve_plan {
     double time; /* the last, of several */
     size_t n_times;
     const double *times; // (n_times), of several times; NULL: time
+    size_t n_points;
     hb_mean_settings mean;
     hb_grid_settings grid;
     hb_sampling_settings sampling;

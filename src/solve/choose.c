@@ -4,7 +4,8 @@
  * none does, the refusal has the reason and the methods that do serve. auto takes the rows that
  * serve by rank. Rows of one rank that sample share the points. A row whose work fails for want of
  * memory or accuracy passes the problem on to the next rank, and so does a grid whose errors are
- * infinite where the next rank knows better: a closed form, or trajectories through a pulse in t.
+ * infinite where the next rank knows better: a closed form, or trajectories through a pulse in t,
+ * or, at most of the points, under degenerate noise.
  *
  * A number to reproduce: "x - x^3" from N(0,1) is solved on the grid in 3 dimensions and by
  * sampling in 4. */
@@ -43,7 +44,8 @@ void hb_solve_facts_read(const hb_problem *problem, const hb_solve_plan *plan, d
                             .point_start = hb_problem_initial_facts(problem)->point,
                             .start_moves = hb_initial_moves(problem),
                             .pulses = hb_problem_cuts(problem)->n > 0,
-                            .own_paths = plan->sampling.paths != NULL};
+                            .own_paths = plan->sampling.paths != NULL,
+                            .n_points = plan->n_points};
 }
 
 /* ---- rows ---- */
@@ -205,7 +207,7 @@ static void choose_explain(const hb_solve_facts *facts, const hb_method_ops *fir
     out[0] = 0;
     if (facts->own_paths)
         snprintf(out, size, "particles, because paths are given");
-    else if (facts->noise == HB_NOISE_MATRIX)
+    else if (facts->noise == HB_NOISE_MATRIX && !first->info.on_grid)
         snprintf(out, size, "%s, because the noise is a matrix",
                  first->info.method == HB_METHOD_WALK ? "walks" : "particles");
     else if (facts->dim > HB_MOST_GRID_DIM)
@@ -218,14 +220,17 @@ static void choose_explain(const hb_solve_facts *facts, const hb_method_ops *fir
 static int choose_samples_are_better(const hb_solve_facts *facts, const hb_solution *out,
                                      size_t size, char *why)
 {
-    const int exact = facts->linear && facts->start_moves;
-    if (!out->grid || facts->time != HB_TIME_FINITE || (!exact && !facts->pulses)) return 0;
-    snprintf(why, size,
-             exact ? "walks, which are exact here and the grid does not know its errors"
-                   : "sampling, because a pulse in t is too narrow for the grid");
+    const int exact = facts->linear && facts->start_moves, matrix = facts->noise == HB_NOISE_MATRIX;
+    size_t unknown = 0;
+    if (!out->grid || facts->time != HB_TIME_FINITE || (!exact && !facts->pulses && !matrix))
+        return 0;
     for (size_t i = 0; i < out->n; i++)
-        if (isinf(out->columns[HB_COLUMN_LOG_DENSITY_ERROR][i])) return 1;
-    return 0;
+        unknown += isinf(out->columns[HB_COLUMN_LOG_DENSITY_ERROR][i]);
+    snprintf(why, size, "%s",
+             exact    ? "walks, which are exact here and the grid does not know its errors"
+             : matrix ? "particles, because the grid does not know most of its errors"
+                      : "sampling, because a pulse in t is too narrow for the grid");
+    return unknown > (matrix && !exact ? out->n / 2 : 0);
 }
 
 static void choose_drop_grid(hb_solution *out)
@@ -256,7 +261,9 @@ static hb_status choose_run_by_rank(const hb_solve_task *task, hb_solution *out)
             plan.grid.max_time = limit / 2;
         const hb_status status = choose_run_rows(&part, n, rows, out);
         if (limit > 0) plan.sampling.max_time = fmax(start + limit - hb_seconds(), 1e-3);
-        const int failed = status == HB_ERROR_MEMORY || status == HB_ERROR_NUMERICAL;
+        const int failed = status == HB_ERROR_MEMORY || status == HB_ERROR_NUMERICAL ||
+                           (status == HB_ERROR_ARGUMENT && facts->noise == HB_NOISE_MATRIX &&
+                            rows[0]->info.on_grid);
         if (next == 0 || (status != HB_OK && !failed)) return status;
         if (failed)
             snprintf(why, sizeof why, "sampling, because the %s refused (%s)", rows[0]->info.name,

@@ -14,7 +14,10 @@
 #include "sampling/sampling.h"
 #include "solve/solution.h"
 
-enum { HB_MOST_GRID_DIM = 3 };
+enum {
+    HB_MOST_GRID_DIM = 3,
+    HB_GRID_PAYS = 100 /* points, under degenerate noise */
+};
 
 /* The requested time; bits, so that a method can name all that it serves. */
 typedef enum hb_time_kind {
@@ -38,6 +41,7 @@ typedef struct hb_solve_facts {
     int start_moves;    /* a linear drift carries the initial density in closed form */
     int pulses;         /* the formulas have narrow pulses in t */
     int own_paths;      /* trajectories of the user are given */
+    size_t n_points;
 } hb_solve_facts;
 
 void hb_solve_facts_read(const hb_problem *problem, const hb_solve_plan *plan, double time,

@@ -59,12 +59,12 @@ hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const
             HB_TRY(hb_solution_warn(
                 out, i,
                 "the grid does not resolve the density at this point, or it is at the "
-                "boundary of the box; more points or another box may help"));
+                "boundary of the box; more cells or another box may help"));
         if (infinite && info.unresolved)
             HB_TRY(hb_solution_warn(
                 out, i,
                 "the drift or the noise varies within the cells of the grid by more than "
-                "their nodes show; more points per axis may follow it"));
+                "their nodes show; more cells per axis may follow it"));
     }
     hb_solve_fill_from_log(out);
     return HB_OK;
@@ -147,11 +147,13 @@ static const char *grid_serves(const hb_solve_facts *facts)
     return facts->noise == HB_NOISE_FIELD ? HB_REASON_FIELD : HB_REASON_DIM;
 }
 
+/* Under degenerate noise particles need a tenth of a second a point, and the grid half a minute for
+ * all of them, with a tenth of the error; in three dimensions its cells are too few. */
 static int grid_rank(const hb_solve_facts *facts)
 {
-    return facts->noise == HB_NOISE_MATRIX || facts->own_paths
-               ? 0
-               : 2 + (facts->time != HB_TIME_FINITE);
+    const int pays = facts->dim <= 2 && facts->n_points >= HB_GRID_PAYS && !facts->point_start;
+    if (facts->own_paths || (facts->noise == HB_NOISE_MATRIX && !pays)) return 0;
+    return 2 + (facts->noise == HB_NOISE_MATRIX || facts->time != HB_TIME_FINITE);
 }
 
 const hb_method_ops hb_method_grid = {

@@ -75,5 +75,5 @@ const hb_method_ops hb_method_lag = {
     .times = HB_TIME_POSITIVE,
     .errors = HB_ERRORS_STANDARD,
     .serves = lag_serves,
-    .rank = 3,
+    .rank = 4,
     .estimator = lag_estimator};

@@ -180,6 +180,7 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     const int dim = hb_problem_dim(problem);
     *out = NULL;
     HB_TRY(hb_solve_plan_read(context, problem, settings, &plan));
+    plan.n_points = n;
     const int several = plan.n_times > 1, stationary = !several && plan.time == INFINITY;
     if (several) HB_TRY(hb_solve_check_times(context, &plan));
     HB_TRY((stationary ? hb_solve_check_stationary : hb_solve_check_problem)(context, problem,

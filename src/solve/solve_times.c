@@ -196,7 +196,9 @@ static hb_status times_by_grids(times_run *r)
     const hb_status status = times_solve_on_grids(r, may_fail ? limit / 2 : limit);
     for (int k = 0; k < r->grids; k++)
         if (!times_use_grid(r->out, r->solved[k])) hb_grid_destroy(r->solved[k]);
-    if (may_fail && (status == HB_ERROR_MEMORY || status == HB_ERROR_NUMERICAL)) return HB_OK;
+    if (may_fail && (status == HB_ERROR_MEMORY || status == HB_ERROR_NUMERICAL ||
+                     status == HB_ERROR_ARGUMENT)) /* which the times one by one repeat */
+        return HB_OK;
     return status;
 }
 

@@ -179,7 +179,7 @@ def test_time_zero_is_the_initial_density():
 
 def test_the_box_and_the_cells_can_be_given():
     mean, covariance = linear(-1.3, 1.1, 0.7, 0.35, 0.8)
-    result, columns = solve(*OU, "--time", 0.8, "--at", "0.25", "--points", 300, "--box", "-5 6")
+    result, columns = solve(*OU, "--time", 0.8, "--at", "0.25", "--cells", 300, "--box", "-5 6")
     assert "300 on [-5, 6]" in result["note"]
     v, _ = gaussian(columns["x"], mean, covariance)
     assert columns["log_density"] == pytest.approx(v, abs=1e-5)
@@ -192,7 +192,7 @@ HEADER = ["x_1", "x_2", "density", "density_error", "log_density", "log_density_
 
 
 def test_table_files_and_points_from_files(tmp_path):
-    options = [*TURN, "--points", 128, "--box", "-6 7", "--time", 0.6]
+    options = [*TURN, "--cells", 128, "--box", "-6 7", "--time", 0.6]
     at = np.array([[0.4, -0.3], [-0.2, -1.1]])
     np.save(tmp_path / "at.npy", at)
     np.savetxt(tmp_path / "at.csv", at, delimiter=",", header="a,b", comments="")
@@ -282,7 +282,7 @@ def test_plot_in_one_dimension(tmp_path, name, magic):
 
 @needs_gnuplot
 def test_plot_in_two_dimensions(tmp_path):
-    succeed(*TURN, "--points", 128, "--box", "-6 7", "--time", 0.6, "--at", "0.4,-0.3", "--plot",
+    succeed(*TURN, "--cells", 128, "--box", "-6 7", "--time", 0.6, "--at", "0.4,-0.3", "--plot",
             tmp_path / "p.png")
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     text = (tmp_path / "p.plot.csv").read_text()
@@ -294,6 +294,20 @@ def test_plot_in_two_dimensions(tmp_path):
     v, _ = gaussian(image[:, :2], mean, covariance)
     assert np.allclose(image[:, 2], np.exp(v), atol=2e-3 * np.exp(v).max())
     assert "\n1,2," in text and "\n1,3," in text and "\n1,4," in text  # contours, lines, heads
+
+
+def test_cells_had_another_name():
+    typed = [*OU, "--time", 0.8, "--at", "0.25", "--json"]
+    done = run(*typed, "--points", 64)
+    assert done.returncode == 0 and "--points is now --cells" in done.stderr
+    assert done.stdout == succeed(*typed, "--cells", 64)
+
+
+@needs_gnuplot
+def test_plot_of_degenerate_noise_has_its_own_grid(tmp_path):
+    typed = ["solve", "--drift", "y, -x", "--noise", "0, 1", "--initial", "gaussian(mean=0, var=0.5)", "--time", 0.2, "--at", "0,0"]
+    assert succeed(*typed, "--plot", tmp_path / "a.svg") == succeed(*typed)
+    assert (tmp_path / "a.svg").read_text().count("<svg") == 1
 
 
 @needs_gnuplot
@@ -359,7 +373,7 @@ REFUSED = [  # what is changed (None: left out), then what the first line must s
     ({"--at": "nan.csv"}, "point 2 of nan.csv has nan"),
     ({"--at": "wide.csv"}, "2 coordinates; the problem has dimension 1"),
     ({"--method": "grid", "--training-steps": "100"}, "training has no effect on the method grid; leave it out, or take network"),
-    ({"--method": "network", "--points": "64"}, "points has no effect on the method network; leave it out, or take grid or meanvalue"),
+    ({"--method": "network", "--cells": "64"}, "cells has no effect on the method network; leave it out, or take grid or meanvalue"),
     ({"--method": "network", "--paths": "wide.csv"}, "paths has no effect on the method network; leave it out, or take particles"),
     ({"--method": "network", "--samples": "20"}, "samples is 20; the method network needs at least 64 walks"),
     ({"--method": "gird"}, "--method is gird; it must be auto, grid, particles, walk, meanvalue, network or all "
@@ -369,7 +383,7 @@ REFUSED = [  # what is changed (None: left out), then what the first line must s
     ({"--param": "a"}, "--param is a; it must be NAME=NUMBER"),
     ({"--param": "a=nan"}, "--param is a=nan"),
     ({"--param": "x=2"}, "x"),
-    ({"--points": "33"}, "--points is 33; it must be even"),
+    ({"--cells": "33"}, "--cells is 33; it must be even"),
     ({"--box": "1"}, "--box is 1; it must be low and high"),
     ({"--box": "1 -1"}, "--box is 1 -1"),
     ({"--box": "-1 1, -1 1"}, "--box is -1 1, -1 1"),
@@ -446,14 +460,14 @@ def test_residual_of_a_solution_is_small(quantity):
                                                            ([1.4], 0.2), ([1.4], 0.4)]
     C1 = 3**-2.5 / math.pi
     for row in rows:
-        assert abs(row["residual"]) < 1e-6 + 5 * row["residual_se"]
+        assert abs(row["residual"]) < 1e-6 + 5 * row["residual_error"]
         assert row["scaled"] == pytest.approx(4 * row["residual"] / (C1 * row["radius"]**2),
                                               rel=1e-9, abs=1e-12)
 
 
 def test_residual_by_draws_and_its_table(tmp_path):
     lines = succeed(*RESIDUAL, "--samples", 3000).splitlines()
-    header = ["x_1", "radius", "residual", "residual_se", "scaled", "scaled_se"]
+    header = ["x_1", "radius", "residual", "residual_error", "scaled", "scaled_error"]
     assert lines[0].startswith("# residual of v, time 0.8, tau ") and lines[1].split() == header
     table = np.array([line.split() for line in lines[2:]], float)
     assert np.all(np.abs(table[:, 2]) < 5 * table[:, 3] + 1e-9) and np.all(table[:, 3] > 0)

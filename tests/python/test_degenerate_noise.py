@@ -44,6 +44,27 @@ def test_a_force_with_inertia_and_a_swimmer(problem, truth):
     assert np.all(np.abs(z) < 4.5) and np.all(np.abs(z_score) < 4.5)
 
 
+def test_many_points_in_two_dimensions_are_solved_on_the_grid():
+    """An oscillator whose drift is not typed as a linear one: the grid against the closed form."""
+    problem = dict(noise="0, 0.7", initial="gaussian(mean=0.5 0, var=0.3)", time=0.3)
+    mesh = heatball.mesh((-0.5, 1.5, 10), (-1, 1, 10))
+    s = heatball.solve(drift="y, -x - 0.5*y + 1e-12*sin(x)", at=mesh, **problem)
+    exact = heatball.solve(drift="y, -x - 0.5*y", at=mesh, **problem)
+    assert s.method == "grid" and exact.method == "walk" and not s.warnings
+    assert np.all(s.log_density_error < 1e-2)
+    assert np.all(np.abs(s.log_density - exact.log_density) < 2 * s.log_density_error)
+    few = heatball.solve(drift="y, -x - 0.5*y + 1e-12*sin(x)", at=mesh[:99:50], samples=2048, **problem)
+    assert few.method == "particles"
+
+
+@pytest.mark.parametrize("change", [{"drift": "y, -sign(x) - y"}, {"initial": "point(0.5, 0)"}])
+@pytest.mark.parametrize("time", [0.2, [0.1, 0.2]])
+def test_what_the_grid_refuses_at_many_points_goes_to_particles(change, time):
+    problem = {"drift": "y, x - x^3", "noise": "0, 1", "initial": "gaussian(mean=0.5 0, var=0.3)", "samples": 1024} | change
+    s = heatball.solve(at=heatball.mesh((0, 1, 10), (-1, 1, 10)), time=time, **problem)
+    assert set(np.ravel(s.methods)) == {"particles"}
+
+
 SOON = {  # at t = 0.1, as above
     (0.2, 0.3): (0.3444504914, 1.1583180267, -0.8001022828),
     (1, -0.5): (0.2042132716, -1.5549034123, 1.3748387341),
