@@ -32,7 +32,7 @@ def truth(n=1500):
         z = z + STEP / 2 * (F + force(z + STEP * F + noise)) + noise
         for tau in TAUS:
             if k == round(tau / STEP):
-                out.append((z, heatball.solve(DRIFT, 2 ** 0.5, density, tau, z, method="grid", points=256, threads=1).log_density))
+                out.append((z, heatball.solve(DRIFT, 2 ** 0.5, density, tau, z, method="grid", cells=256, threads=1).log_density))
     return mode, out
 
 

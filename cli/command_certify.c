@@ -48,7 +48,7 @@ static const hb_option certify_options[] = {
     HB_OPTION(TEXT, "data", "NAME|FILE", data,
               "a set of heatball data list, or a .npy or .csv file of rows",
               .rules = HB_OPTION_REQUIRED),
-    HB_OPTION(REAL, "held-out", "SHARE", held_out,
+    HB_OPTION(REAL, "held-out", "F", held_out,
               "of a model: fraction of the rows of the file that train held out; 1 for a file of "
               "which it has seen nothing; default: 0.1",
               .max = 1, .rules = HB_OPTION_ABOVE),
@@ -78,7 +78,8 @@ static const hb_option certify_options[] = {
     HB_OPTION_SETTING(hb_certify, "level", "P", level, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "rows", "N", rows, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "pairs", "N", pairs, .rules = 0),
-    HB_OPTION_SETTING(hb_certify, "radius-share", "F", share, .rules = 0),
+    HB_OPTION_SETTING(hb_certify, "time-fraction", "F", time_fraction, .rules = 0,
+                      .old = "radius-share"),
     HB_OPTION_SETTING(hb_certify, "samples", "N", samples, .rules = 0),
     HB_OPTION_HEADING("Running"),
     HB_OPTION_SETTING(hb_certify, "max-time", "SECONDS", max_time, .rules = 0),
@@ -375,7 +376,7 @@ const hb_command hb_command_certify = {
         "Tests the score of a model or of a Python function. Every line is a number that is 0 "
         "for the score of the true distribution of the rows, with an error, a p-value and a "
         "verdict in words: the residual of the heat-ball identity, Stein's identity (size, "
-        "width, mean, and in places), the curl, memorisation, the truth at points where it is "
+        "width, mean, and locally), the curl, memorisation, the truth at points where it is "
         "known, at each tau; samples and likelihoods. All verdicts together have the level P "
         "(Holm). The exit code is 0 whether the score passes or not, unless --exit-code is given.",
     .examples = {"heatball train --data ring --loss hb --epochs 20 --width 64 -o ring.safetensors",

@@ -35,7 +35,7 @@ static const hb_option evaluate_options[] = {
               "a set of heatball data list, or a .npy or .csv file of rows: that of the training "
               "or another",
               .rules = HB_OPTION_REQUIRED),
-    HB_OPTION(REAL, "held-out", "SHARE", held_out,
+    HB_OPTION(REAL, "held-out", "F", held_out,
               "fraction of the rows of a file that train held out; 1 for a file of which it has "
               "seen nothing; default: those that the model has not seen, else 0.1",
               .max = 1, .rules = HB_OPTION_ABOVE),
@@ -49,10 +49,11 @@ static const hb_option evaluate_options[] = {
     HB_OPTION(REALS, "radii", "LIST", radii,
               "radii of the heat balls of the residual, in the model's coordinates", .max = 1e6,
               .rules = HB_OPTION_ABOVE, .old = "radius"),
-    HB_OPTION(REAL, "radius-share", "F", fraction,
+    HB_OPTION(REAL, "time-fraction", "F", fraction,
               "without --radii: fraction of the time from the model's smallest tau that a ball "
               "reaches back, r^2 = 4 pi F (tau - tau_min)",
-              .max = 1, .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW, .fallback = "0.4"),
+              .max = 1, .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW, .fallback = "0.4",
+              .old = "radius-share"),
     HB_OPTION(UNSIGNED, "samples", "N", samples,
               "samples to generate, and real rows to compare them with; 0: none, and no likelihood",
               .max = 1e6, .fallback = "2000"),

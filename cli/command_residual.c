@@ -103,9 +103,9 @@ static hb_status residual_show(hb_session *session, const residual_values *v, in
         {.name = "x", .width = dim, .values = table->x},
         {.name = "radius", .values = table->radius},
         {.name = "residual", .values = table->values.residual},
-        {.name = "residual", .suffix = "_se", .values = table->values.residual_se},
+        {.name = "residual", .suffix = "_error", .values = table->values.residual_se},
         {.name = "scaled", .values = table->values.scaled},
-        {.name = "scaled", .suffix = "_se", .values = table->values.scaled_se},
+        {.name = "scaled", .suffix = "_error", .values = table->values.scaled_se},
     };
     const hb_rows rows = {
         .n = table->n, .n_columns = sizeof columns / sizeof *columns, .columns = columns};
@@ -272,7 +272,7 @@ const hb_command hb_command_residual = {
             "r^2/4) E_source[h_F] of F = u, ln u or u ln u (of a model: its log-density), which is "
             "zero for an exact solution, and scaled = 4 R/(C1 r^2), which tends to the residual of "
             "the differential equation as r goes to 0. Columns are x_1 .., radius, residual, "
-            "residual_se, scaled, scaled_se.",
+            "residual_error, scaled, scaled_error.",
     .examples =
         {"heatball residual --drift \"x1 - x1^3\" --noise 1 --initial "
          "\"gaussian(mean=0,var=1)\" --time 1 --at \"-1;0.5\" --radii 0.1,0.2,0.4 --degree 7"},

@@ -4,7 +4,9 @@
  * the exact score), its curl mass and its parabolic residual over points of the distribution at
  * tau. With R_i the residual at point i and s_i its own error,
  *     residual^2 = mean(R_i^2 - s_i^2),   error sd(R_i^2 - s_i^2)/(2 residual sqrt n)
- * since a squared estimate is too large by its variance. A model that solves the equation has 0; so
+ * since a squared estimate is too large by its variance. In up to SMALL_DIM dimensions R_i comes from
+ * cubature, whose error has no variance: nothing is subtracted, and mean(2 |R_i| s_i + s_i^2) is
+ * added to the error of residual^2. A model that solves the equation has 0; so
  * has one whose network gives 0, because the Gaussian reference is a solution. */
 #include "command_evaluate.h"
 
@@ -25,12 +27,18 @@ enum {
 
 /* ---- residual ---- */
 
-/* Of n values with their own errors; R becomes R^2 - se^2. */
-static void residual_mean_square(size_t n, double *R, const double *se, double *out, double *out_se)
+/* Of n values with their own errors, standard errors where they are drawn; R becomes R^2 - se^2, or
+ * R^2. */
+static void residual_mean_square(int drawn, size_t n, double *R, const double *se, double *out,
+                                 double *out_se)
 {
-    double mean, error;
-    for (size_t i = 0; i < n; i++) R[i] = R[i] * R[i] - se[i] * se[i];
+    double mean, error, bias = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!drawn) bias += (2 * fabs(R[i]) + se[i]) * se[i] / (double)n;
+        R[i] = R[i] * R[i] - (drawn ? se[i] * se[i] : 0);
+    }
     hb_evaluate_mean(n, R, &mean, &error);
+    error += bias;
     *out = mean > 0 ? sqrt(mean) : 0;
     *out_se = mean > 0 ? error / (2 * *out) : sqrt(error);
 }
@@ -51,8 +59,9 @@ static hb_status residual_measure_radius(hb_evaluate_frame *f, const hb_problem 
     HB_TRY(hb_mean_residual(
         f->context, problem, field, &settings, n, 1, z, out->tau, &out->radius,
         &(hb_residual_values){sizeof(hb_residual_values), part[0], part[1], part[2], part[3]}));
-    residual_mean_square(n, part[0], part[1], &out->residual, &out->residual_se);
-    residual_mean_square(n, part[2], part[3], &out->scaled, &out->scaled_se);
+    const int drawn = f->info.dim > SMALL_DIM; /* as in src/mean/residual.c */
+    residual_mean_square(drawn, n, part[0], part[1], &out->residual, &out->residual_se);
+    residual_mean_square(drawn, n, part[2], part[3], &out->scaled, &out->scaled_se);
     return HB_OK;
 }
 

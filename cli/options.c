@@ -539,27 +539,6 @@ static int is_replaced(parser *p, const char *name)
     return 0;
 }
 
-/* One option of an earlier run, unless the line has it; of NAME=VALUE, the name. */
-static hb_status accept_earlier(parser *p, entry *found, json_t *values)
-{
-    const hb_texts *texts = found->option.kind == HB_OPTION_TEXTS ? found->target : NULL;
-    const size_t on_line = texts ? texts->n : 0;
-    for (size_t k = 0; k < (texts ? json_array_size(values) : !found->given); k++) {
-        json_t *value = texts ? json_array_get(values, k) : values;
-        const char *text = json_is_string(value) ? json_string_value(value) : "";
-        size_t i = 0;
-        while (i < on_line && strncmp(texts->values[i], text, strcspn(text, "=") + 1)) i++;
-        if (i < on_line) continue;
-        option_record(p, &found->option, json_incref(value)); /* which keeps the text */
-        if (!option_store(&found->option, text, found->target))
-            return refuse_value(p, &found->option, text);
-        found->given |= !texts;
-    }
-    return HB_OK;
-}
-
-static const char OPENING[] = "# problem: ";
-
 void hb_configuration_number(double value, char text[HB_CONFIGURATION_NUMBER])
 {
     for (int digits = 15; digits <= 17; digits++) {
@@ -567,6 +546,43 @@ void hb_configuration_number(double value, char text[HB_CONFIGURATION_NUMBER])
         if (strtod(text, NULL) == value) return;
     }
 }
+
+/* A new text, of a number too; NULL: it is neither. */
+static json_t *earlier_text(json_t *value)
+{
+    char number[HB_CONFIGURATION_NUMBER];
+    if (!json_is_number(value)) return json_is_string(value) ? json_incref(value) : NULL;
+    hb_configuration_number(json_number_value(value), number);
+    return json_string(number);
+}
+
+/* One option of an earlier run, unless the line has it; of NAME=VALUE, the name. */
+static hb_status accept_earlier(parser *p, entry *found, json_t *values)
+{
+    hb_texts *texts = found->option.kind == HB_OPTION_TEXTS ? found->target : NULL;
+    const size_t on_line = texts ? texts->n : 0;
+    for (size_t k = 0; k < (texts ? json_array_size(values) : !found->given); k++) {
+        json_t *value = earlier_text(texts ? json_array_get(values, k) : values);
+        if (!value)
+            return options_refuse(p, "--from: %.40s in the file is neither a text nor a number",
+                                  found->option.name);
+        const char *text = json_string_value(value);
+        size_t i = 0;
+        while (i < on_line && strncmp(texts->values[i], text, strcspn(text, "=") + 1)) i++;
+        if (i < on_line) {
+            json_decref(value);
+            continue;
+        }
+        option_record(p, &found->option, value); /* which keeps the text */
+        if (!option_store(&found->option, text, found->target))
+            return refuse_value(p, &found->option, text);
+        if (texts) texts->n_earlier++;
+        found->given |= !texts;
+    }
+    return HB_OK;
+}
+
+static const char OPENING[] = "# problem: ";
 
 char *hb_configuration_line(const json_t *object)
 {
@@ -595,12 +611,14 @@ static json_t *earlier_read(const parser *p, const char *path)
             object = json_loads(line + sizeof OPENING - 1, 0, NULL);
     free(line);
     fclose(file);
+    const size_t length = strlen(path);
     if (!json_is_object(object))
         options_refuse(
-            p,
-            "--from: %.200s does not hold the problem of a run; it must be a .csv of heatball "
-            "solve -o, or what --json printed",
-            path);
+            p, "--from: %.200s %s", path,
+            length > 4 && strcmp(path + length - 4, ".ini") == 0
+                ? "is a problem file; give it with --problem"
+                : "does not hold the problem of a run; it must be a .csv of heatball solve -o, or "
+                  "what --json printed");
     return object;
 }
 
@@ -665,7 +683,10 @@ hb_status hb_options_parse(const hb_option_section *sections, int argc, char *co
             HB_TRY(only_positional ? accept_positional(&p, argument)
                                    : accept_argument(&p, argument));
     }
-    if (earlier && earlier->path) HB_TRY(accept_file(&p, earlier->path));
+    if (earlier && earlier->path) {
+        earlier->typed = json_copy(p.record);
+        HB_TRY(accept_file(&p, earlier->path));
+    }
     for (const entry *at = p.entries; at->target; at++)
         if (!at->given) set_fallback(at);
     HB_TRY(check_required(&p));
@@ -681,6 +702,8 @@ void hb_options_release(const hb_option_section *sections)
     for (const entry *at = entries; at->target; at++) { /* the kinds that own memory */
         if (at->option.kind == HB_OPTION_REALS) free(((hb_reals *)at->target)->values);
         if (at->option.kind == HB_OPTION_TEXTS) free(((hb_texts *)at->target)->values);
-        if (at->option.kind == HB_OPTION_EARLIER) json_decref(((hb_earlier *)at->target)->object);
+        if (at->option.kind != HB_OPTION_EARLIER) continue;
+        json_decref(((hb_earlier *)at->target)->object);
+        json_decref(((hb_earlier *)at->target)->typed);
     }
 }

@@ -41,12 +41,14 @@ typedef struct hb_reals {
 typedef struct hb_texts {
     size_t n;
     const char **values; // (n), pieces of argv, in the order of the line
+    size_t n_earlier;    /* of them, the last ones: from a file of an earlier run */
 } hb_texts;
 
 /* A run as an object of its options, each as one types it; a .csv and a table have it in a line. */
 typedef struct hb_earlier {
     const char *path; /* NULL: not given */
     json_t *object;   /* what was given, here or there, and says what is computed */
+    json_t *typed;    /* of that, what was on the line; NULL: all */
 } hb_earlier;
 enum { HB_CONFIGURATION_NUMBER = 32 };
 /* A number in the fewest digits that give it back. */

@@ -4,6 +4,7 @@
  * problem and is refused beside it. */
 #include "problem_options.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,47 @@ static hb_status read_parameters(hb_session *session, const hb_texts *texts, par
                          "--param %.60s is given twice; give it once", name);
         name += strlen(name) + 1;
     }
+    return HB_OK;
+}
+
+/* Whether the first n characters of the text have this name. */
+static int has_word(const char *text, size_t n, const char *name, size_t length)
+{
+    for (const char *at = text; (at = strstr(at, name)) && at + length <= text + n; at++)
+        if ((at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) &&
+            !(isalnum((unsigned char)at[length]) || at[length] == '_'))
+            return 1;
+    return 0;
+}
+
+/* Drift or potential and noise, the first lines of the problem's text, or the initial density. */
+static int is_in_use(const hb_problem *problem, const char *name)
+{
+    const char *text = hb_problem_text(problem), *initial = hb_problem_initial_text(problem);
+    size_t n = 0, length = strlen(name);
+    if (!text) return 1; /* a callback */
+    for (int line = 0; line < 3; line++) n += strcspn(text + n, "\n") + (text[n] != 0);
+    return has_word(text, n, name, length) ||
+           (initial && has_word(initial, strlen(initial), name, length));
+}
+
+/* A parameter of the line that no formula has; those of files are no fault. */
+static hb_status refuse_unused(hb_session *session, const hb_texts *texts, const parameters *given,
+                               const hb_problem *problem)
+{
+    char used[256] = "", name[64];
+    const char *line = hb_problem_text(problem);
+    for (int k = 0; line && *line; k++) { /* the parameters follow dim, drift and noise */
+        const size_t n = strlen(used), length = strcspn(line, "\n");
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(line, "="), line);
+        if (k >= 3 && is_in_use(problem, name))
+            snprintf(used + n, sizeof used - n, "%s%s", n ? ", " : "", name);
+        line += length + (line[length] != 0);
+    }
+    for (size_t i = 0; i < texts->n - texts->n_earlier; i++)
+        HB_REFUSE_IF(session, !is_in_use(problem, given->names[i]),
+                     "--param %.60s is in no formula; %s%.200s", given->names[i],
+                     used[0] ? "the parameters in use are " : "leave it out", used);
     return HB_OK;
 }
 
@@ -116,6 +158,19 @@ static hb_status problem_make(hb_session *session, const hb_problem_values *v,
     return hb_session_refuse(session, "%.200s has no initial density; give --initial", v->problem);
 }
 
+/* Refuses unused parameters of a problem that was made, and releases them. */
+static hb_status problem_end(hb_session *session, const hb_texts *texts, const parameters *given,
+                             hb_status status, hb_problem **problem)
+{
+    if (status == HB_OK) status = refuse_unused(session, texts, given, *problem);
+    if (status != HB_OK) {
+        hb_problem_destroy(*problem);
+        *problem = NULL;
+    }
+    free(given->names);
+    return status;
+}
+
 hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *v, hb_problem **out)
 {
     *out = NULL;
@@ -123,8 +178,7 @@ hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *
     parameters given;
     hb_status status = read_parameters(session, &v->params, &given);
     if (status == HB_OK) status = tell_parameter(session, problem_make(session, v, &given, out));
-    free(given.names);
-    return status;
+    return problem_end(session, &v->params, &given, status, out);
 }
 
 hb_status hb_problem_of_drift(hb_session *session, const char *drift, const char *noise,
@@ -148,8 +202,7 @@ hb_status hb_problem_of_drift(hb_session *session, const char *drift, const char
         status =
             tell_parameter(session, hb_problem_create(hb_session_context(session), &settings, out));
     }
-    free(given.names);
-    return status;
+    return problem_end(session, params, &given, status, out);
 }
 
 const hb_solve_settings *hb_solve_parts_link(hb_solve_parts *parts)
@@ -179,7 +232,7 @@ hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values 
     settings->sampling.seed = v->seed;
     const int dim = hb_problem_dim(problem);
     for (int axis = 0; axis < 3 && axis < dim; axis++) settings->grid.points[axis] = v->points;
-    HB_REFUSE_IF(session, v->points % 2, "--points is %d; it must be even", v->points);
+    HB_REFUSE_IF(session, v->points % 2, "--cells is %d; it must be even", v->points);
     if (!v->box) return HB_OK;
     HB_REFUSE_IF(session, dim > 3,
                  "--box is of the grid, which goes up to dimension 3; the problem has %d", dim);

@@ -79,8 +79,9 @@ extern const char *const hb_convention_names[];
                   .max = 1000, .fallback = "0")
 #define HB_PROBLEM_SEED HB_OPTION_SEED(problem.seed, "1")
 #define HB_PROBLEM_GRID                                                                            \
-    HB_OPTION(INTEGER, "points", "N", problem.points,                                              \
-              "cells per axis of the grid, even; default: chosen", .min = 32, .max = 1048576),     \
+    HB_OPTION(INTEGER, "cells", "N", problem.points,                                               \
+              "cells per axis of the grid, even; default: chosen", .min = 32, .max = 1048576,      \
+              .old = "points"),                                                                    \
         HB_OPTION(                                                                                 \
             TEXT, "box", "BOX", problem.box,                                                       \
             "box of the grid, as \"-4 4\" or \"-4 4, -2 2\", whose boundaries reflect; default: "  \

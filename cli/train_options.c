@@ -34,7 +34,7 @@ const hb_option hb_train_options[] = {
               .rules = HB_OPTION_REQUIRED),
     HB_OPTION(UNSIGNED, NULL, "N", rows, "draws of a named set to train on; default: 2000",
               .letter = 'n', .old = "rows", .min = 2, .max = 1e9),
-    HB_OPTION(REAL, "held-out", "SHARE", held_out,
+    HB_OPTION(REAL, "held-out", "F", held_out,
               "fraction of the rows of a file that is kept for heatball evaluate; default: 0.1",
               .rules = HB_OPTION_BELOW, .max = 1),
     TOLD("standardise", NULL, standardise,
@@ -86,7 +86,7 @@ const hb_option hb_train_options[] = {
     HB_OPTION_HEADING("Loss"),
     RENAMED("loss", "method", NULL, loss, 0),
     RENAMED("weight", "hb-weight", "W", weight, HB_OPTION_OPEN),
-    OPEN("radius-share", "F", ball_share),
+    RENAMED("time-fraction", "radius-share", "F", time_fraction, HB_OPTION_OPEN),
     OPEN("sigma-max", "S", sigma_max),
     OPEN("anchors", "N", anchors),
     OPEN("nodes", "N", nodes),
@@ -138,7 +138,7 @@ static hb_status check_method(hb_session *session, const hb_train_values *v)
     const struct {
         int given, needed;
         const char *option, *methods;
-    } rules[] = {{!isnan(s->ball_share), loss == HB_LOSS_HB, "--radius-share", "hb"},
+    } rules[] = {{!isnan(s->time_fraction), loss == HB_LOSS_HB, "--time-fraction", "hb"},
                  {!isnan(s->sigma_max), loss == HB_LOSS_HB_PAPER, "--sigma-max", "hb-paper"},
                  {!isnan(s->weight), constraint, "--weight", constrained},
                  {s->anchors > 0, constraint, "--anchors", constrained},

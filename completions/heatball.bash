@@ -3,7 +3,7 @@
 _heatball_common='--threads -q --quiet -h --help --version'
 
 _heatball_problem='--problem --drift --potential --noise --convention --initial --param --dim --time --at --samples --lift
-    --degree --seed --points --box'
+    --degree --seed --cells --box'
 
 _heatball_options()
 {
@@ -24,16 +24,16 @@ _heatball_options()
         echo "--data --loss --head --process --drift --noise --convention --param -n --held-out --standardise --labels
             --part --resize --resample --binarize --dequantise --limit
             --epochs --steps --max-time --batch --width --depth --residual --half --rate --ema --clip-gradient --tau-min
-            --tau-max --tau-focus --seed --radius-share --sigma-max --weight --anchors --nodes
+            --tau-max --tau-focus --seed --time-fraction --sigma-max --weight --anchors --nodes
             --anchor-tau-min --constraint-every --target-rows
             --checkpoint-every --resume -o --log --plot --json"
         ;;
     evaluate)
-        echo "--data --tau -n --samples --radii --radius-share --held-out --seed --json --plot"
+        echo "--data --tau -n --samples --radii --time-fraction --held-out --seed --json --plot"
         ;;
     certify)
         echo "--score --python --data --held-out --training --process --drift --param --initial --tau --tau-min --tau-max
-            --tolerance --level --rows --pairs --radius-share --samples --label --max-time --seed --json --exit-code -o"
+            --tolerance --level --rows --pairs --time-fraction --samples --label --max-time --seed --json --exit-code -o"
         ;;
     generate)
         echo "-n --solver --n-steps --n-correct --snr --det-tau --denoise --clip --tau-min --tolerance --label
@@ -128,9 +128,9 @@ _heatball()
         ;;
     --dim | --lift | --radius | -n | --seed | --first | --threads | --seeds) ;;
     --drift-sup | --div-sup | --theta | --u0-min | --u0-max | --u0-grad) ;;
-    --drift | --potential | --noise | --initial | --param | --time | --samples | --degree | --points | --box) ;;
+    --drift | --potential | --noise | --initial | --param | --time | --samples | --degree | --points | --cells | --box) ;;
     --rows | --held-out | --epochs | --steps | --batch | --width | --depth | --rate | --ema | --clip-gradient) ;;
-    --tau-max | --radius-share | --sigma-max | --weight | --anchors | --nodes | --target-rows) ;;
+    --tau-max | --time-fraction | --sigma-max | --weight | --anchors | --nodes | --target-rows) ;;
     --checkpoint-every) ;;
     --n-steps | --n-correct | --snr | --det-tau | --tau-min | --tolerance | --label | --grey) ;;
     --limit | --columns) ;;

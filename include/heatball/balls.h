@@ -50,7 +50,7 @@ typedef struct hb_balls_settings {
     int directions;
     /* f: the ball has the fraction f of the time that there is, r^2 = 4 pi f s0; NaN (default): as
      * the losses have it, min(0.03, 0.16/dim), with directions 0.128/dim */
-    double share;
+    double time_fraction;
     uint64_t seed;                   /* default 1 */
     const hb_problem *drift;         /* of HB_PROCESS_DRIFT: its drift, in x and its tau */
     const double *mean, *covariance; /* of the reference: [dim], [dim][dim]; NULL (default): none */

@@ -19,6 +19,9 @@ extern "C" {
 #define HB_COLUMN_SCORE_SE HB_COLUMN_SCORE_ERROR
 #define HB_COLUMN_ENTROPY_DENSITY_SE HB_COLUMN_ENTROPY_DENSITY_ERROR
 
+/* 0.3: the field of hb_train_settings */
+#define ball_share time_fraction
+
 /* 0.3: hb_network_settings, hb_solve_settings.time, hb_sampling_settings.samples and .seed */
 typedef struct hb_guide_settings {
     size_t size;

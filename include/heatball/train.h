@@ -47,7 +47,8 @@ typedef struct hb_train_settings {
     double tau_focus;        /* more rows around the middle of ln tau: 0 (default) to 0.9 */
     double weight;           /* of the constraint; NaN (default): of the loss's own recipe */
     double warmup, ramp;     /* fractions of the steps without constraint, then rising; 0.1, 0.3 */
-    double ball_share; /* f: r^2 = 4 pi f s0; NaN (default): by dim, docs/explanation/losses.md */
+    double
+        time_fraction; /* f: r^2 = 4 pi f s0; NaN (default): by dim, docs/explanation/losses.md */
     double sigma_max;  /* hb-paper: sigma in [1e-3, sigma_max] of the unit ball; 1/(4 pi) */
     int anchors;       /* of the constraint, per step; 0 (default): 64, of hb by dim */
     /* anchors are data with (1 + spread^2) times the noise's variance; NaN (default): 1, and 0

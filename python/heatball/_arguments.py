@@ -5,18 +5,38 @@ only the limits of the C types, names, and the shapes of arrays.
 """
 
 import ctypes
+import functools
 import itertools
 import numbers
 import operator
 import os
+import warnings
+from typing import Any, Callable, TypeVar, cast
 
 import numpy as np
 
 from heatball._errors import ArgumentError
 
+F = TypeVar("F", bound=Callable[..., Any])
 UINT64_MAX = 2**64 - 1
 INT_MAX = 2**31 - 1
 LONGEST = 80  # letters of a value in a message
+
+
+def renamed(**names: str) -> Callable[[F], F]:
+    """Let a function take arguments by their old names, old=new, with a warning."""
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args, **given):
+            for old in given.keys() & names.keys():
+                new = names[old]
+                if new in given:
+                    raise TypeError(f"{old} is the old name of {new}; give {new} alone")
+                warnings.warn(f"{old} is now {new}; the old name goes in the next release", DeprecationWarning, stacklevel=2)
+                given[new] = given.pop(old)
+            return function(*args, **given)
+        return cast(F, call)
+    return decorate
 
 
 def shown(value):

@@ -16,7 +16,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
-from heatball._arguments import array, c_int, filled, path_bytes, pointer, shown, uint64
+from heatball._arguments import array, c_int, filled, path_bytes, pointer, renamed, shown, uint64
 from heatball._callables import as_field, values_of_rows
 from heatball._context import call, context
 from heatball._errors import ArgumentError, check
@@ -50,12 +50,13 @@ class Line(NamedTuple):
     text: str
 
 
+@renamed(share="time_fraction")
 def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, process: str = "ou",
             drift: str | Sequence[str] | None = None, params: Mapping[str, float] | None = None,
             initial: str | None = None, tau: ArrayLike | None = None, tau_min: float | None = None,
             tau_max: float | None = None, training: ArrayLike | None = None,
             divergence: Callable[..., Any] | None = None, tolerance: float = 0.0, level: float = 0.95,
-            rows: int = 1000, pairs: int = 16, share: float = 0.3, samples: int = 500, label: int | None = None, seed: int = 1, name: str | None = None,
+            rows: int = 1000, pairs: int = 16, time_fraction: float = 0.3, samples: int = 500, label: int | None = None, seed: int = 1, name: str | None = None,
             threads: int = 0, progress: bool | Callable[[int, int], Any] | None = None,
             max_time: float = 0.0) -> Certificate:
     """Test a score against samples that it has not seen.
@@ -92,7 +93,7 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
         Samples that are used at most.
     pairs : int
         Pairs of nodes of a heat ball, in each of two halves.
-    share : float
+    time_fraction : float
         Fraction of the time from tau_min that a heat ball reaches back.
     samples : int
         Samples carried along the probability flow, at most half of all; 0: none.
@@ -147,7 +148,7 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
         raise ArgumentError(f"row {row + 1}, column {column + 1} of data is {x[row, column]}; it must be finite")
     settings = filled(CertifySettings, library.hb_certify_settings_default,
                       {"tau_min": tau_min, "tau_max": tau_max, "tolerance": tolerance, "level": level, "rows": rows,
-                       "pairs": pairs, "share": share, "samples": samples, "seed": seed, "max_time": max_time})
+                       "pairs": pairs, "time_fraction": time_fraction, "samples": samples, "seed": seed, "max_time": max_time})
     keep = [x]
     if tau is not None:
         keep.append(array("tau", np.atleast_1d(tau), 1))

@@ -17,12 +17,12 @@ from heatball._residual import Residual
 from heatball.ball import constants
 from heatball.model import Model
 
-NAMES = ("residual", "residual_se", "scaled", "scaled_se")
+NAMES = ("residual", "residual_error", "scaled", "scaled_error")
 DEGREE, SMALL_DIM = 8, 3
 SINGLE = 2.0**-22  # rounding of a value in single precision, relative: a few units of its last digit
 
 
-def field_residual(f, x, tau, radii, share, quantity, process, params, tau_min, samples, lift, degree, seed):
+def field_residual(f, x, tau, radii, radius_fraction, quantity, process, params, tau_min, samples, lift, degree, seed):
     """What `residual` returns of f(x, tau); quantity is the library's code."""
     if isinstance(f, Model):
         f, x, process = _of_model(f, x)
@@ -32,8 +32,8 @@ def field_residual(f, x, tau, radii, share, quantity, process, params, tau_min, 
         raise ArgumentError(f"x has {x.shape[1]} columns; f has dimension {field.dim}")
     tau, tau_min = times(x, tau), real("tau_min", tau_min)
     field.learn(x, tau)
-    given = None if share is not None else array("radii", np.atleast_1d(radii), 1).copy()
-    radii = _radii(given, share, tau, tau_min)
+    given = None if radius_fraction is not None else array("radii", np.atleast_1d(radii), 1).copy()
+    radii = _radii(given, radius_fraction, tau, tau_min)
     settings = MeanSettings()
     library.hb_mean_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
     settings.samples = settings.samples if samples is None else uint64("samples", samples)
@@ -54,7 +54,7 @@ def field_residual(f, x, tau, radii, share, quantity, process, params, tau_min, 
             form(run, problem, native, settings, field, x[chosen], one, radii[chosen[0]], chosen, out)
     if rounding is not None and (vector or quantity == Quantity.QUANTITY_V):
         scale = 4 / (constants(x.shape[1], settings.lift)["C1"] * radii**2)  # (n, k)
-        for name, one in (("residual_se", np.ones_like(scale)), ("scaled_se", scale)):
+        for name, one in (("residual_error", np.ones_like(scale)), ("scaled_error", scale)):
             out[name] = np.hypot(out[name], (one * rounding[:, None])[(..., None) if vector else ...])
     return Residual._make(x.copy(), tau.copy(), radii if given is None else given, out,
                           "Mean-value residual: 0 where the function solves its equation")
@@ -92,14 +92,14 @@ def _of_model(model, x):
     return _OfZ(model), model._standardised(x), model.process
 
 
-def _radii(radii, share, tau, tau_min):
+def _radii(radii, radius_fraction, tau, tau_min):
     """Return the radii of each row, (n, k)."""
-    if share is None:
+    if radius_fraction is None:
         return np.tile(radii, (len(tau), 1))
-    share = array("share", np.atleast_1d(share), 1)
-    if not ((share > 0) & (share < 1)).all():
-        raise ArgumentError("share must be above 0 and below 1: of the largest radius, sqrt(4 pi (tau - tau_min))")
-    return np.sqrt(4 * math.pi * np.maximum(tau - tau_min, 0))[:, None] * share
+    radius_fraction = array("radius_fraction", np.atleast_1d(radius_fraction), 1)
+    if not ((radius_fraction > 0) & (radius_fraction < 1)).all():
+        raise ArgumentError("radius_fraction must be above 0 and below 1: of the largest radius, sqrt(4 pi (tau - tau_min))")
+    return np.sqrt(4 * math.pi * np.maximum(tau - tau_min, 0))[:, None] * radius_fraction
 
 
 def _groups(tau, radii):
@@ -129,8 +129,8 @@ def _of_score(run, problem, native, settings, field, x, tau, radii, chosen, out)
         run("hb_mean_value", problem, ctypes.byref(native), ctypes.byref(settings), len(x), _pointer(x), tau,
             ctypes.byref(values))
         scale = 4 / (constants(x.shape[1], settings.lift)["C1"] * radius**2)
-        out["residual"][chosen, k], out["residual_se"][chosen, k] = here - mean, error
-        out["scaled"][chosen, k], out["scaled_se"][chosen, k] = scale * (here - mean), scale * error
+        out["residual"][chosen, k], out["residual_error"][chosen, k] = here - mean, error
+        out["scaled"][chosen, k], out["scaled_error"][chosen, k] = scale * (here - mean), scale * error
 
 
 def _pointer(values):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from warnings import warn
 
 import numpy as np
 
@@ -21,12 +22,12 @@ class Residual(Result):
     ----------
     residual, scaled : ndarray of shape (n, k), or (n, k, dim) of a score
         R_r, and 4 R_r/(C1 r^2); 0 where the function solves its equation.
-    residual_se, scaled_se : ndarray of the same shape
+    residual_error, scaled_error : ndarray of the same shape
         Their errors.
     radii : ndarray of shape (n, k)
         The radius of each value.
     radius : ndarray of shape (k,), or (n, k)
-        The radii as they were given; with `share` those of each point.
+        The radii as they were given; with `radius_fraction` those of each point.
     x : ndarray of shape (n, dim)
         The points.
     tau : ndarray of shape (n,)
@@ -50,6 +51,13 @@ class Residual(Result):
     tau: Floats
     radii: Floats
     is_vector: bool
+
+    def __missing__(self, name: str) -> Any:
+        if name not in ("residual_se", "scaled_se"):
+            raise KeyError(name)
+        new = f"{name[:-3]}_error"
+        warn(f"{name} is now {new}; the old name goes in the next release", DeprecationWarning, stacklevel=2)
+        return self[new]
 
     @classmethod
     def _make(cls, x: Any, tau: Any, radius: Any, values: dict[str, Any], title: str) -> Residual:

@@ -53,7 +53,7 @@ class Solution(Shown):
         Why the errors of a point, by its index, cannot be trusted; such errors are infinite.
     config : dict
         The arguments of `solve` other than defaults, of a function its name, and the version under the key "heatball".
-        Without that key ``heatball.solve(**config)`` solves it again.
+        ``heatball.solve(**config)`` solves it again, unless there is a function.
 
     See Also
     --------

@@ -6,7 +6,7 @@ A class gets it by inheriting `Shown` and telling its title and its columns:
         def _title(self):
             return "3 of 12 lines failed"
         def _columns(self):                     # equal lengths; NAME_se or NAME_error is the error of NAME
-            return {"tau": self.tau, "residual": self.residual, "residual_se": self.residual_se}
+            return {"tau": self.tau, "residual": self.residual, "residual_error": self.residual_error}
 
 A function that returns a dict returns `Result(dict, title)`: the same dict with this face and its keys as attributes.
 """

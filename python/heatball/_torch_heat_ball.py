@@ -48,7 +48,7 @@ def heat_ball_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, flo
     mean, covariance : array_like of shape (dim,), (dim, dim)
         Of the data, as in `heatball.balls`.
     **rule : dict
-        As in `heatball.balls`: process (default: that of an `Adapter`, else "ou"), drift, params, degree, pairs, share, seed,
+        As in `heatball.balls`: process (default: that of an `Adapter`, else "ou"), drift, params, degree, pairs, time_fraction, seed,
         first.
 
     Returns

@@ -12,7 +12,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-from heatball._arguments import (choice, filled, function, pair, path_bytes, pointer, real, real_array,
+from heatball._arguments import (choice, filled, function, pair, path_bytes, pointer, real, real_array, renamed,
                                  setting_rows, shown, texts)
 from heatball._context import call, context, team_rank
 from heatball._errors import ArgumentError
@@ -33,6 +33,7 @@ NUMBERS = {name for name, row in SETTINGS.items()
 WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
 
 
+@renamed(ball_share="time_fraction")
 def train(data: Mixture | Path | ArrayLike, method: str = "hb", *,
           # data and process
           labels: ArrayLike | None = None, n: int = 2000, pixels: tuple[float, float] | None = None,
@@ -45,7 +46,7 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *,
           # loss
           tau_min: float = 0.001, tau_max: float = 3.0, tau_focus: float = 0.0, target_rows: int = -1,
           label_dropout: float = 0.1, weight: float | None = None, warmup: float = 0.1, ramp: float = 0.3,
-          ball_share: float | None = None, sigma_max: float = 1 / (4 * math.pi), nodes: int = 8, anchors: int = 0,
+          time_fraction: float | None = None, sigma_max: float = 1 / (4 * math.pi), nodes: int = 8, anchors: int = 0,
           anchor_spread: float | None = None, anchor_tau_min: float = 0.0, constraint_every: int = 0,
           # run
           epochs: int = 600, batch: int = 256, steps: int = 0, max_time: float = 0.0, rate: float = 0.002,
@@ -111,8 +112,8 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *,
         Weight of the constraint; default: chosen by the loss and the dimension.
     warmup, ramp : float
         Fractions of the steps without the constraint, and over which its weight then rises.
-    ball_share : float
-        Fraction of the time before an anchor that its heat ball reaches back, r^2 = 4 pi ball_share tau; default:
+    time_fraction : float
+        Fraction of the time before an anchor that its heat ball reaches back, r^2 = 4 pi time_fraction tau; default:
         min(0.03, 0.16/dim), above 64 dimensions 0.128/dim.
     sigma_max : float
         Of "hb-paper": largest backward time of the unit ball that is used.

@@ -11,7 +11,7 @@ from typing import Any, Dict, Optional, Sequence, Union
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from heatball._arguments import (INT_MAX, array, c_int, choice, float_dtype, pointer, real, real_array,
+from heatball._arguments import (INT_MAX, array, c_int, choice, float_dtype, pointer, real, real_array, renamed,
                                  shown, uint64)
 from heatball._context import handle
 from heatball._errors import ArgumentError, check
@@ -27,10 +27,11 @@ KEPT = 16  # rules of a thread
 LEAST, MOST_EXPONENT = 0.2, 60.0  # of the logarithm under a drift, as in the losses
 
 
+@renamed(share="time_fraction")
 def balls(x: ArrayLike, tau: ArrayLike, *, kind: str = "log_density", process: Any = "ou",
           drift: Optional[Union[str, Sequence[str], ArrayLike]] = None, params: Optional[Dict[str, float]] = None,
           degree: Optional[int] = None, pairs: Optional[int] = None, directions: Optional[int] = None,
-          share: Optional[float] = None, mean: Optional[ArrayLike] = None, covariance: Optional[ArrayLike] = None,
+          time_fraction: Optional[float] = None, mean: Optional[ArrayLike] = None, covariance: Optional[ArrayLike] = None,
           slope: Optional[ArrayLike] = None, reference_slope: Optional[ArrayLike] = None, seed: int = 1,
           first: int = 0, dtype: DTypeLike = np.float64, threads: int = 0) -> Balls:
     """Return the heat balls behind anchors, as nodes for the values of a function of yours.
@@ -55,7 +56,7 @@ def balls(x: ArrayLike, tau: ArrayLike, *, kind: str = "log_density", process: A
         Instead: antithetic pairs drawn from each measure.
     directions : int
         Instead: few directions, for log-densities in many dimensions; 3 + 2 directions nodes.
-    share : float
+    time_fraction : float
         Fraction of the time that the ball reaches back; default: min(0.03, 0.16/dim), with `directions` 0.128/dim.
     mean, covariance : array_like of shape (dim,), (dim, dim)
         Of the data: a Gaussian that the process carries along is the reference, and residuals are those of what is beyond it.
@@ -103,7 +104,7 @@ def balls(x: ArrayLike, tau: ArrayLike, *, kind: str = "log_density", process: A
     n, dim = x.shape
     tau = _times(tau, n)
     owner = handle(threads)
-    rule = _rule(owner, dim, kind, process, drift, params, degree, pairs, directions, share, mean, covariance, seed)
+    rule = _rule(owner, dim, kind, process, drift, params, degree, pairs, directions, time_fraction, mean, covariance, seed)
     slopes = [_slopes(name, value, x.shape) for name, value in (("slope", slope), ("reference_slope", reference_slope))]
     first = uint64("first", first)
     return Balls(rule, rule.place(owner, first, x, tau, *slopes), x, tau, dtype)
@@ -141,7 +142,7 @@ class Balls:
         The anchors and their times.
     kind, process : str
         As in `balls`.
-    share : float
+    time_fraction : float
         Fraction of the time that a ball reaches back.
 
     Notes
@@ -156,8 +157,13 @@ class Balls:
     (Balls behind 10 anchors in dimension 3: 6 nodes each, process ve, log_density, 10, True)
     """
 
+    @property
+    def share(self):
+        """The old name of `time_fraction`."""
+        return self.time_fraction
+
     def __init__(self, rule, arrays, x, tau, dtype):
-        self.kind, self.process, self.share, self.directions = rule.kind, rule.process, rule.share, rule.directions
+        self.kind, self.process, self.time_fraction, self.directions = rule.kind, rule.process, rule.time_fraction, rule.directions
         score = self.kind == "score"
         kept = {"arms": None, "factor": None, "factor0": None, "drift": None, "rate": None, "reference": None,
                 "reference0": None, "anchors": x, "anchor_tau": tau, **arrays}
@@ -301,7 +307,7 @@ _kept = _Kept()
 OF_LOG_DENSITIES = "directions are for log-densities; of a score take degree=3, the default, or pairs"
 
 
-def _rule(owner, dim, kind, process, drift, params, degree, pairs, directions, share, mean, covariance, seed):
+def _rule(owner, dim, kind, process, drift, params, degree, pairs, directions, time_fraction, mean, covariance, seed):
     """Return the rule of these settings, that of a call before if there was one."""
     code = choice("kind", kind, KINDS)
     if drift is not None and isinstance(process, str) and process == "ou":  # its default
@@ -324,16 +330,16 @@ def _rule(owner, dim, kind, process, drift, params, degree, pairs, directions, s
     if given and not any(rule):
         raise ArgumentError(f"{given[0]} is 0; it must be above 0")
     rule = rule if given else (3, 0, 0)
-    share = np.nan if share is None else real("share", share)
+    time_fraction = np.nan if time_fraction is None else real("time_fraction", time_fraction)
     mean, covariance = _moments(mean, covariance, dim)
     text = None if drift is None else _drift_text(drift, dim)
     params = dict(params) if isinstance(params, dict) else params or {}
     numbers = tuple(params.items()) if isinstance(params, dict) else params
-    key = (id(owner), dim, code, process_code, rule, repr(share), uint64("seed", seed), text, repr(numbers),
+    key = (id(owner), dim, code, process_code, rule, repr(time_fraction), uint64("seed", seed), text, repr(numbers),
            None if mean is None else mean.tobytes(), None if mean is None else covariance.tobytes())
     found = _kept.rules.pop(key, None)
     if found is None:
-        found = _Rule(owner, dim, kind, process, code, process_code, rule, share, seed, text, params, mean, covariance)
+        found = _Rule(owner, dim, kind, process, code, process_code, rule, time_fraction, seed, text, params, mean, covariance)
     _kept.rules[key] = found
     while len(_kept.rules) > KEPT:
         _kept.rules.popitem(last=False)
@@ -376,14 +382,14 @@ def _drift_text(drift, dim):
 class _Rule:
     """Owns an hb_balls and its drift; keeps the context that they belong to."""
 
-    def __init__(self, owner, dim, kind, process, code, process_code, rule, share, seed, text, params, mean,
+    def __init__(self, owner, dim, kind, process, code, process_code, rule, time_fraction, seed, text, params, mean,
                  covariance):
         self.owner, self.kind, self.process = owner, kind, process
         settings = BallsSettings()
         library.hb_balls_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
         settings.kind, settings.process = code, process_code
         settings.degree, settings.pairs, settings.directions = rule
-        settings.share, settings.seed = share, seed
+        settings.time_fraction, settings.seed = time_fraction, seed
         problem, balls = ctypes.POINTER(Problem)(), ctypes.POINTER(_CBalls)()
         if text is not None:
             problem = self._problem(text, params, dim)
@@ -394,7 +400,7 @@ class _Rule:
         weakref.finalize(self, _destroy, balls, problem, owner).atexit = False
         check(owner.pointer, status)
         self.balls, self.problem, self.directions = balls, problem, rule[2]
-        self.nodes, self.share = library.hb_balls_nodes(balls), library.hb_balls_share(balls)
+        self.nodes, self.time_fraction = library.hb_balls_nodes(balls), library.hb_balls_share(balls)
         self.has_reference = mean is not None
 
     def _problem(self, text, params, dim):

@@ -12,7 +12,7 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from heatball._arguments import (INT_MAX, UINT64_MAX, array, c_int, choice, integer, path_bytes, pointer, real, real_array,
-                                 shown, uint64)
+                                 renamed, shown, uint64)
 from heatball._errors import ArgumentError, check
 from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Convention, DriftFact, MeanSettings,
                               GridSettings, NetworkSettings, Problem, ProblemSettings, Quantity, ResidualValues,
@@ -77,15 +77,17 @@ def _at_times(function, points, times):
     return values
 
 
+@renamed(points="cells")
 def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initial | None = None,
           time: ArrayLike | None = None, at: ArrayLike | None = None, *, dim: int | None = None,
           params: Mapping[str, float] | None = None, facts: str | Sequence[str] = (), method: str = "auto",
           samples: int | None = None, stderr: float | None = None, stderr_score: float | None = None,
           max_time: float | None = None, paths: ArrayLike | None = None, path_times: ArrayLike | None = None,
           state: Path | None = None, save_every: float | None = None, resume: bool = False,
-          radius: float | None = None, lift: int | None = None, degree: int = 0, points: int | None = None,
+          radius: float | None = None, lift: int | None = None, degree: int = 0, cells: int | None = None,
           box: ArrayLike | None = None, training: int | None = None,
-          seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None) -> Solution:
+          seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None,
+          heatball: str | None = None) -> Solution:
     """Solve dx = f(x, t) dt + G(x, t) dW from an initial density, at points.
 
     Parameters
@@ -141,7 +143,7 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
         Auxiliary dimensions of these heat balls; default: chosen, for "meanvalue" 0.
     degree : int
         Degree of a cubature for "meanvalue"; 0: random draws.
-    points : int
+    cells : int
         Cells per axis of the grid, even and at least 32; default: chosen.
     box : array_like of shape (2,) or (dim, 2)
         Low and high of the grid's axes; default: chosen from the problem and `at`.
@@ -155,6 +157,8 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
         A problem file (.ini) instead of `drift`; other arguments override the file.
     convention : {"ito", "stratonovich"}
         The sense of noise that depends on x; default: that of the file, else "ito".
+    heatball : str
+        The version in `Solution.config`; without effect.
 
     Returns
     -------
@@ -202,7 +206,7 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
     A drift as a function, and points of two coordinates:
 
     >>> turn = lambda x: np.stack([-x[:, 0] + x[:, 1], -x[:, 1] - x[:, 0]], axis=1)
-    >>> s = heatball.solve(turn, "sqrt(2)", "gaussian(mean=0, var=1)", 0.1, [[0.5, -0.2]], points=32, box=(-5, 5))
+    >>> s = heatball.solve(turn, "sqrt(2)", "gaussian(mean=0, var=1)", 0.1, [[0.5, -0.2]], cells=32, box=(-5, 5))
     >>> bool(np.allclose(s.score, -s.x, rtol=1e-2))
     True
 
@@ -230,8 +234,8 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
         settings = _settings(run.time, samples, radius, lift, degree, seed)
         run.take_times(settings)
         settings.method = choice("method", method, METHODS)
-        if points is not None or box is not None:
-            settings.grid = ctypes.pointer(_grid(run.dim, points, box))
+        if cells is not None or box is not None:
+            settings.grid = ctypes.pointer(_grid(run.dim, cells, box))
         if training is not None:
             settings.network = ctypes.pointer(_network(training))
         _fill_sampling(settings.sampling.contents, stderr, stderr_score, max_time, state, save_every, resume)
@@ -252,12 +256,13 @@ def _config(given):
     return {**out, "heatball": __version__}
 
 
+@renamed(share="radius_fraction")
 def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | ArrayLike | None = None,
              time: ArrayLike | None = None, at: ArrayLike | None = None, radii: ArrayLike = (0.1, 0.2, 0.4), *,
              quantity: str = "v", dim: int | None = None, params: Mapping[str, float] | None = None,
              facts: str | Sequence[str] = (), samples: int | None = None, lift: int | None = None, degree: int = 0,
              seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None, process: Any = "ou",
-             share: ArrayLike | None = None, tau_min: float = 0.0) -> Residual:
+             radius_fraction: ArrayLike | None = None, tau_min: float = 0.0) -> Residual:
     """Return the mean-value residual of a problem's solution, or of any log-density or score, for several radii.
 
     There are two forms: ``residual(drift, noise, initial, time, at, radii)`` for the grid's solution of a problem, and
@@ -303,7 +308,7 @@ def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | A
     process : str
         Of the second form: "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; or the text of a drift F,
         dx = F(x) dtau + sqrt(2) dW. A Model has its own, and is evaluated in its own coordinates z.
-    share : array_like of shape (k,)
+    radius_fraction : array_like of shape (k,)
         Of the second form, instead of radii: fractions of the largest radius, sqrt(4 pi (tau - tau_min)).
     tau_min : float
         Of the second form: f is not evaluated below it.
@@ -356,10 +361,10 @@ def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | A
                             ("dim", dim), ("facts", facts or None)):
             if value is not None:
                 raise TypeError(f"{name} is given; residual(f, x, tau) has none")
-        return field_residual(drift, noise, initial, radii, share, choice("quantity", quantity, QUANTITIES), process,
+        return field_residual(drift, noise, initial, radii, radius_fraction, choice("quantity", quantity, QUANTITIES), process,
                               params, tau_min, samples, lift, degree, seed)
-    if share is not None or process != "ou":
-        raise TypeError("share and process belong to residual(f, x, tau), whose third argument is the number tau")
+    if radius_fraction is not None or process != "ou":
+        raise TypeError("radius_fraction and process belong to residual(f, x, tau), whose third argument is the number tau")
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
                   facts, convention) as run:
@@ -457,18 +462,18 @@ def _settings(time, samples, radius, lift, degree, seed):
     return settings
 
 
-def _grid(dim, points, box):
+def _grid(dim, cells, box):
     """Settings of the grid, whose mesh or boundary is given."""
     if dim > 3:
-        raise ArgumentError(f"points and box are of the grid, which goes up to dimension 3; the problem has {dim}")
+        raise ArgumentError(f"cells and box are of the grid, which goes up to dimension 3; the problem has {dim}")
     settings = GridSettings()
     library.hb_grid_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
-    if points is not None:
-        settings.points[:] = [c_int("points", points, 32, INT_MAX)] * 3
-        if points == 0:
-            raise ArgumentError("points is 0; it must be at least 32")
-        if points % 2:
-            raise ArgumentError(f"points is {points}; it must be even")
+    if cells is not None:
+        settings.points[:] = [c_int("cells", cells, 32, INT_MAX)] * 3
+        if cells == 0:
+            raise ArgumentError("cells is 0; it must be at least 32")
+        if cells % 2:
+            raise ArgumentError(f"cells is {cells}; it must be even")
     if box is not None:
         given = real_array("box", box)
         sides = np.broadcast_to(given, (dim, 2)) if given.shape in ((2,), (dim, 2)) else np.full((1, 2), np.nan)
@@ -745,7 +750,7 @@ class _Call:
         return tau.value
 
     def residual(self, settings, quantity, radii):
-        names = ("residual", "residual_se", "scaled", "scaled_se")
+        names = ("residual", "residual_error", "scaled", "scaled_error")
         out = {name: np.empty((len(self.x), len(radii))) for name in names}
         settings.mean.contents.quantity = quantity
         values = ResidualValues(ctypes.sizeof(ResidualValues), *(pointer(out[name]) for name in names))

@@ -107,10 +107,11 @@ static void local_write_line(const local_run *r, double total, const hb_signs *f
                                        sqrt((fmax(found->U, 0) + found->deviation) / total) - value,
                                        found->p_value);
     hb_line_say(line->good,
-                "no place where scores are off; %.2g %% over the width of the kernel would be seen",
+                "no local error of the score is seen; one of %.2g %% over the width of the kernel "
+                "would be detected",
                 100 * sqrt(fmax(found->upper, 0) / total));
     hb_line_say(line->bad,
-                "scores are off in places, by %.3g %% over the width of the kernel, most %s",
+                "the score has local errors of %.3g %% over the width of the kernel, largest %s",
                 100 * value, where);
 }
 

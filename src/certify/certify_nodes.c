@@ -14,7 +14,7 @@ enum { BLOCK_PAIRS = 1 << 15 };
 double hb_certify_radius(const hb_certify_run *run, double tau)
 {
     const double behind = tau - run->settings.tau_min;
-    return behind > 0 ? sqrt(4 * M_PI * run->settings.share * behind) : 0;
+    return behind > 0 ? sqrt(4 * M_PI * run->settings.time_fraction * behind) : 0;
 }
 
 hb_status hb_certify_nodes_create(const hb_certify_run *run, const hb_certify_rows *rows,

@@ -114,7 +114,8 @@ static void residual_write_size(const residual_run *r, double size)
     hb_line *line = hb_certificate_add(r->run->out, "residual size", r->rows->level->tau, value,
                                        sqrt(fmax(mean, 0) + error) - value,
                                        hb_estimate_p_above(e, n, tolerance * tolerance * size));
-    hb_line_say(line->good, "no residual seen; one of %.2g %% of the nonlinear term would be",
+    hb_line_say(line->good,
+                "no residual is seen; one of %.2g %% of the nonlinear term would be detected",
                 100 * sqrt(1.65 * fmax(error, 0)));
     hb_line_say(
         line->bad,

@@ -17,7 +17,7 @@ static const hb_setting rows[] = {
     NUMBER(n_tau, RESULT, 0, 0, HB_CERTIFY_TAUS, "number of these tau"),
     NUMBER(rows, RESULT, 1000, 100, 5000, "rows that are used, at most"),
     NUMBER(pairs, RESULT, 16, 1, 100000, "pairs of nodes of a heat ball, in each of two halves"),
-    NUMBER(share, RESULT | ABOVE | BELOW, 0.3, 0, 1,
+    NUMBER(time_fraction, RESULT | ABOVE | BELOW, 0.3, 0, 1,
            "fraction of the time from tau_min that a heat ball reaches back, r^2 = 4 pi F (tau - "
            "tau_min)"),
     NUMBER(samples, RESULT, 500, 0, 2500,

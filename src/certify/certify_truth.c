@@ -78,11 +78,11 @@ static void truth_write_closed(const hb_certify_run *run, const hb_certify_rows 
     hb_line *line = hb_certificate_add(run->out, "truth", rows->level->tau, value, 0, NAN);
     line->verdict = value > run->settings.tolerance ? HB_VERDICT_FAILS : HB_VERDICT_HOLDS;
     hb_line_say(line->good,
-                "the exact score of the distribution at %zu points to %.2g %% (root mean square)",
-                n, 100 * value);
+                "the score equals the exact one to %.2g %% at %zu points (root mean square)",
+                100 * value, n);
     hb_line_say(line->bad,
-                "off the exact score of the distribution by %.3g %% at %zu points (root mean "
-                "square), most %s",
+                "the score differs from the exact one by %.3g %% at %zu points (root mean square), "
+                "most %s",
                 100 * value, n, where);
 }
 
@@ -129,11 +129,11 @@ static void truth_write_solved(const hb_certify_run *run, const hb_certify_rows 
     }
     hb_line *line = hb_certificate_add(run->out, "truth", rows->level->tau, sqrt(away / size),
                                        sqrt(errors / size), hb_chi2_tail((double)known, chi2));
-    hb_line_say(line->good, "the solution of the problem (%s) at %zu points to (%.2g ± %.2g) %%",
+    hb_line_say(line->good, "the score equals the problem's (%s) at %zu points to (%.2g ± %.2g) %%",
                 hb_solution_method(solution), n, 100 * line->value, 100 * line->error);
     hb_line_say(
         line->bad,
-        "off the solution of the problem (%s) by (%.3g ± %.2g) %% at %zu points: %.3g errors "
+        "the score differs from the problem's (%s) by (%.3g ± %.2g) %% at %zu points: %.3g errors "
         "(root mean square)",
         hb_solution_method(solution), 100 * line->value, 100 * line->error, n,
         sqrt(chi2 / (double)known));

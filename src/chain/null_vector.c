@@ -194,7 +194,7 @@ static hb_status chain_eliminate_block(chain *c, size_t last, size_t count)
         chain_take_out(c, k, k - from);
         HB_CHECK(c->context, c->out[k] > 0 && isfinite(c->out[k]), HB_ERROR_NUMERICAL,
                  "parts of the grid do not meet: the drift is too strong for its cells; give a "
-                 "smaller box or more points");
+                 "smaller box or more cells");
     }
     for (size_t i = from; i < lowest; i++) chain_update_row(c, i, last, count, from);
     return HB_OK;

@@ -93,13 +93,13 @@ hb_status hb_grid_start_decide(hb_context *context, const hb_problem *problem,
         out->rough |= sd < HIDDEN * h;
         HB_CHECK(context, sd >= h / 4 / PER_AXIS[coarsest->dim - 1], HB_ERROR_NUMERICAL,
                  "a grid cannot resolve the initial density: a part of it has the standard "
-                 "deviation %.3g along x%d, too narrow for the cells; give more points, or take "
+                 "deviation %.3g along x%d, too narrow for the cells; give more cells, or take "
                  "the method walk or particles",
                  sd, a + 1);
     }
     HB_CHECK(context, !from || !out->rough, HB_ERROR_NUMERICAL,
-             "a grid of %d points per axis cannot follow the density from a point on; give more "
-             "points",
+             "a grid of %d cells per axis cannot follow the density from a point on; give more "
+             "cells",
              4 * (coarsest->nodes[0] - 1));
     for (int a = 0; a < coarsest->dim; a++) out->steepest[a] = MAX_RISE / coarsest->h[a];
     return HB_OK;
@@ -344,11 +344,11 @@ hb_status hb_grid_start(hb_context *context, const hb_problem *problem, const hb
         const int all = fabs(expm1(found)) <= (rough ? ROUGH_SLACK : MASS_SLACK);
         HB_CHECK(context, all || !plan->lost, HB_ERROR_ARGUMENT,
                  "the box holds %.6g of the initial mass; it must hold all of it: give a larger "
-                 "box or more points",
+                 "box or more cells",
                  exp(found));
         HB_CHECK(context, all, HB_ERROR_NUMERICAL,
                  "the nodes of the grid see %.6g of the initial mass, parts of which are narrower "
-                 "than its cells: give more points, or take the method walk or particles",
+                 "than its cells: give more cells, or take the method walk or particles",
                  exp(found));
         *log_mass = rough ? 0 : found;
         if (plan->lost) *plan->lost = fabs(expm1(found));

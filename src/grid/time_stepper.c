@@ -177,7 +177,7 @@ static hb_status stepper_explain(const hb_stepper *s, int code)
     case CV_FIRST_RHSFUNC_ERR:
     case CV_UNREC_RHSFUNC_ERR:
         why = "v changes too fast from one grid point to the next";
-        advice = "give a smaller box or more points";
+        advice = "give a smaller box or more cells";
         break;
     case CV_MEM_FAIL:
         why = "no memory";

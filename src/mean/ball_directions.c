@@ -73,7 +73,7 @@ hb_status hb_ball_place_directions(const hb_balls *balls, const hb_ball_anchor *
     const double *x0 = anchor->x0, *slope;
     double a0, b0, a, b;
     hb_ball_level(settings->process, anchor->tau0, &a0, &b0);
-    const double s0 = hb_ball_frame_time(a0, b0), r = hb_ball_radius(settings->share, s0);
+    const double s0 = hb_ball_frame_time(a0, b0), r = hb_ball_radius(settings->time_fraction, s0);
     const double h = r * r * balls->C1 / 4, tau = hb_ball_tau(settings->process, s0 - h);
     hb_ball_level(settings->process, tau, &a, &b);
     HB_TRY(reference_slope(balls, anchor, scratch, &slope));

@@ -88,7 +88,7 @@ hb_status hb_ball_place_linear(const hb_balls *balls, const hb_ball_anchor *anch
     const hb_ball_nodes *value, *arm;
     hb_ball_level(s->process, anchor->tau0, &f.a0, &b0);
     f.s0 = hb_ball_frame_time(f.a0, b0);
-    f.r = hb_ball_radius(s->share, f.s0);
+    f.r = hb_ball_radius(s->time_fraction, f.s0);
     HB_TRY(hb_ball_rule_nodes(balls, anchor->number, scratch, &value, &arm));
     place_nodes(&f, value, d, anchor->x0, 0, &out);
     if (arm) place_nodes(&f, arm, d, anchor->x0, value->n, &out);

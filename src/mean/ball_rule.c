@@ -26,7 +26,7 @@ static const hb_setting settings_table[] = {
     SHOWN(degree, RESULT, "3", SHARED_DEGREE, 0, 0, "degree of the rule of nodes; 0: none"),
     NUMBER(pairs, RESULT, 0, 0, 0, "antithetic pairs of random nodes; 0: none"),
     NUMBER(directions, RESULT, 0, 0, 0, "random directions of nodes; 0: none"),
-    TOLD(share, RESULT | ABOVE | BELOW, NAN, 0, 1, "above 0 and below 1",
+    TOLD(time_fraction, RESULT | ABOVE | BELOW, NAN, 0, 1, "above 0 and below 1",
          "fraction of the available time that a ball takes"),
     NUMBER(seed, RESULT, 1, 0, 0, "seed of the random numbers"),
     POINTER(drift, "the drift of the process"),
@@ -90,7 +90,8 @@ static hb_status check_settings(hb_context *context, hb_balls_settings *s, int d
     HB_TRY(hb_setting_rows_check(context, settings_table, s));
     HB_TRY(check_drift(context, s, dim));
     HB_TRY(check_rule(context, s, dim));
-    if (isnan(s->share)) s->share = s->directions ? 0.128 / dim : fmin(0.03, 0.16 / dim);
+    if (isnan(s->time_fraction))
+        s->time_fraction = s->directions ? 0.128 / dim : fmin(0.03, 0.16 / dim);
     return HB_OK;
 }
 
@@ -154,7 +155,7 @@ static hb_status fill_balls(hb_balls *balls)
     HB_TRY(hb_ball_constants_get(balls->context, (int)balls->dim, 0, sizeof constants, &constants));
     balls->C1 = constants.C1;
     balls->c_g = constants.c_g;
-    balls->to_scaled = 1 / (M_PI * s->share * constants.C1);
+    balls->to_scaled = 1 / (M_PI * s->time_fraction * constants.C1);
     HB_TRY(hb_ball_reference_create(balls->context, s, balls->dim, &balls->reference));
     s->mean = s->covariance = NULL;
     return create_rule(balls);
@@ -197,7 +198,7 @@ size_t hb_balls_nodes(const hb_balls *balls)
 
 double hb_balls_share(const hb_balls *balls)
 {
-    return balls ? balls->settings.share : 0;
+    return balls ? balls->settings.time_fraction : 0;
 }
 
 /* ---- the nodes of an anchor ---- */

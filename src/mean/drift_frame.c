@@ -185,7 +185,7 @@ static hb_drift_frame frame_of(const hb_balls *balls, const hb_ball_anchor *anch
                         .growth = scratch->divergence0[i] / (double)d};
     const double time = hb_drift_frame_time(f.growth, f.tau0);
     const double size = hb_matrix_norm(d, scratch->jacobian0 + i * d * d);
-    f.radius = sqrt(4 * M_PI * fmin(balls->settings.share * time, REACH / size));
+    f.radius = sqrt(4 * M_PI * fmin(balls->settings.time_fraction * time, REACH / size));
     return f;
 }
 

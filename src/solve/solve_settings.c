@@ -37,7 +37,7 @@ void hb_solve_settings_default(size_t size, hb_solve_settings *settings)
 
 const char *hb_solve_setting_name(unsigned setting)
 {
-    static const char *const names[] = {"points",   "box",    "degree", "samples",
+    static const char *const names[] = {"cells",    "box",    "degree", "samples",
                                         "lift",     "radius", "stderr", "stderr-score",
                                         "max-time", "state",  "paths",  "training"};
     for (unsigned k = 0; k < sizeof names / sizeof *names; k++)
@@ -96,6 +96,7 @@ hb_status hb_solve_plan_read(hb_context *context, const hb_problem *problem,
     const double *own;
     const size_t n_own = hb_problem_times(problem, &own);
     out->method = s.method;
+    out->n_points = 0;
     out->ignore_unread = s.ignore_unread;
     out->given = plan_settings_given(out);
     const hb_method_description *method = hb_method_of(s.method);

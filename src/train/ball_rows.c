@@ -25,7 +25,7 @@ static hb_status create_balls(hb_trainer *trainer, int directions)
     s.kind = from->head == HB_HEAD_ENERGY ? HB_BALLS_KIND_LOG_DENSITY : HB_BALLS_KIND_SCORE;
     s.process = from->process;
     s.drift = from->drift;
-    s.share = from->ball_share;
+    s.time_fraction = from->time_fraction;
     s.seed = from->seed;
     s.directions = directions;
     if (directions) s.degree = 0;

@@ -57,8 +57,8 @@ static const hb_setting rows[] = {
            "weight of the constraint of fp, hb or hb-paper; default: that of its recipe"),
     NUMBER(warmup, RESULT, 0.1, 0, 1, "fraction of the steps without the constraint"),
     NUMBER(ramp, RESULT, 0.3, 0, 1, "fraction of the steps over which its weight then rises"),
-    NUMBER(ball_share, RESULT | ABOVE | BELOW, NAN, 0, 1,
-           "hb: share f of the time before an anchor that its ball reaches back, r^2 = 4 pi f "
+    NUMBER(time_fraction, RESULT | ABOVE | BELOW, NAN, 0, 1,
+           "hb: fraction f of the time before an anchor that its ball reaches back, r^2 = 4 pi f "
            "tau; default: 0.16/d but at most 0.03, and 0.128/d above 64 dimensions"),
     SHOWN(sigma_max, RESULT | ABOVE, "1/(4 pi)", 1 / (4 * M_PI), 1e-3, 0.0796,
           "hb-paper: largest sigma of the unit ball that is used"),

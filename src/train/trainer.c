@@ -1,7 +1,7 @@
 /* A run made ready: settings checked, the model with its reference, the data in its coordinates,
  * micro-batches. The number of micro-batches is ceil(batch/MICRO_BATCH_ROWS), and 2 at least from a
  * batch of LEAST_ROWS on, whatever the threads. What a setting leaves open (steps, weight,
- * ball_share, anchors, anchor_spread, anchor_tau_min, target_rows, constraint_every, standardise)
+ * time_fraction, anchors, anchor_spread, anchor_tau_min, target_rows, constraint_every, standardise)
  * is chosen here, into the trainer's own copy of the settings. Rows under an SDE as typed go into
  * the coordinates of its frame first (typed_rows.c); nothing else here knows of them. */
 #include "train/trainer.h"
@@ -172,7 +172,7 @@ static void trainer_choose_constraint(hb_trainer *t, const hb_constraint *constr
     const double balls = fmax(NODES / nodes, fmin(LEAST_ANCHORS, MOST_NODES / nodes));
     const double more = trainer_choose_small_tau(t, constraint, dim);
     if (isnan(s->weight)) s->weight = more * trainer_weight(constraint, t->source, d);
-    if (isnan(s->ball_share)) s->ball_share = fmin(BALL_FRACTION, BALL_PER_DIM / d);
+    if (isnan(s->time_fraction)) s->time_fraction = fmin(BALL_FRACTION, BALL_PER_DIM / d);
     if (isnan(s->anchor_spread)) s->anchor_spread = 1;
     if (s->anchors == 0)
         s->anchors =
@@ -190,7 +190,7 @@ static void trainer_choose_many(const hb_constraint *constraint, int dim, size_t
     const hb_recipe *many = &constraint->many;
     const double few = FEW_ROWS / (double)rows;
     if (isnan(s->weight)) s->weight = many->weight * fmin(MOST_OF_FEW, few * few);
-    if (isnan(s->ball_share)) s->ball_share = MANY_BALL_PER_DIM / dim;
+    if (isnan(s->time_fraction)) s->time_fraction = MANY_BALL_PER_DIM / dim;
     if (isnan(s->anchor_spread)) s->anchor_spread = 0;
     if (s->anchors == 0) s->anchors = many->anchors;
     if (s->target_rows < 0) s->target_rows = 0;

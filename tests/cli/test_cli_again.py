@@ -31,7 +31,7 @@ PROBLEMS = {
                    "--at", "0.3; -1"],
     "times": ["--drift", "-x", *GAUSSIAN, "--time", "0:0.6:0.3, 0.1", "--at", "-1:1:3"],
     "matrix": ["--drift", "-x, -2*y", "--noise", "1, 0; 0.3, 0.8", "--initial", "gaussian(mean=0, var=0.5)", "--time", 0.3, "--at",
-               "0.1,0.2", "--points", 64],
+               "0.1,0.2", "--cells", 64],
     "degenerate": ["--drift", "y, -x^3", "--noise", "0, 1", "--initial", "gaussian(mean=0, var=1)", "--time", 0.2, "--at", "0.1,0.2",
                    "--samples", "4e3", "--seed", 18446744073709551615],
     "point": ["--drift", "x - x^3", "--initial", "point(0.25)", "--time", 0.2, "--at", "0.3"],
@@ -73,7 +73,7 @@ def test_a_problem_file_is_carried_by_its_content(tmp_path):
     inside.mkdir()
     np.savetxt(inside / "modes.csv", [[0.5, 0.3, -0.2, 0.4], [0.5, -0.3, 0.2, 0.6]], delimiter=",")
     (inside / "p.ini").write_text(FILE.replace("gaussian(mean=1 0, var=0.2)", "mixture( modes.csv)"))
-    first, second, text, other = again(tmp_path, ["--problem", inside / "p.ini", "--param", "mu=0.7", "--at", "0.5,0.1", "--points", 64])
+    first, second, text, other = again(tmp_path, ["--problem", inside / "p.ini", "--param", "mu=0.7", "--at", "0.5,0.1", "--cells", 64])
     assert first == second and text == other
     kept = json.loads(text)["problem"]
     assert kept["param"] == ["mu=0.7", "nu=0.30000000000000004"] and kept["time"] == "0.2,0.4" and "problem" not in kept
@@ -132,6 +132,29 @@ def test_what_from_refuses(tmp_path):
         done = run("solve", *arguments)
         assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert (tmp_path / "a.csv").read_bytes() == before
+
+
+def test_from_reads_numbers_and_names_problem_files(tmp_path):
+    problem = {"drift": "-x", "noise": "1", "initial": "gaussian(mean=0, var=1)", "time": 0.5, "at": "0", "dim": 1}
+    (tmp_path / "a.json").write_text(json.dumps({"problem": problem}))
+    assert json.loads(succeed("solve", "--from", tmp_path / "a.json", "--json"))["problem"]["time"] == "0.5"
+    (tmp_path / "b.json").write_text(json.dumps({"problem": {**problem, "time": [0.5]}}))
+    (tmp_path / "p.ini").write_text("[problem]\ndrift = -x\n")
+    for name, words in (("b.json", "time in the file is neither a text nor a number"), ("p.ini", "give it with --problem")):
+        done = run("solve", "--from", tmp_path / name)
+        assert done.returncode == 2 and words in done.stderr, done.stderr
+
+
+def test_options_of_the_line_must_have_an_effect(tmp_path):
+    succeed("solve", "--drift", "-a*x", "--param", "a=1", *GAUSSIAN, "--time", 0.3, "--at", 0.1, "-o", tmp_path / "a.csv")
+    for options, words in ((["--method", "grid", "--samples", 100], "--samples has no effect on the method grid"),
+                           (["--param", "b=1"], "--param b is in no formula; the parameters in use are a")):
+        done = run("solve", "--from", tmp_path / "a.csv", *options)
+        assert done.returncode == 2 and words in done.stderr, done.stderr
+    # a parameter of the file that the new drift does not have is no obstacle
+    succeed("solve", "--from", tmp_path / "a.csv", "--drift", "-x")
+    done = run("solve", "--drift", "-x", "--param", "b=1", *GAUSSIAN, "--time", 0.3, "--at", 0.1)
+    assert done.returncode == 2 and "--param b is in no formula; leave it out" in done.stderr
 
 
 # ---- kinds ------------------------------------------------------------------------------------

@@ -115,6 +115,10 @@ def test_scripts(place):
         assert done.returncode == 0 and "passed: none of" in done.stdout, done
         assert ("residual of ln u" in done.stdout) == ("density" in target)
         assert ("this goes to stderr" in done.stderr) == ("exact" in target)
+    done = certify("--score", "net.py:exact", "--data", "rows.npy", "--json", *SMALL)
+    texts = {line["name"]: line["text"] for line in json.loads(done.stdout)["lines"]}
+    assert texts["residual size"].startswith("no residual is seen; one of ") and texts["residual size"].endswith("would be detected")
+    assert texts["stein local"].startswith("no local error of the score is seen")
     done = certify("--score", "net.py:large", "--data", "rows.npy", "--json", *SMALL)
     found = json.loads(done.stdout)
     assert "so does what an extension prints" in done.stderr

@@ -188,6 +188,12 @@ def test_residual_is_that_of_the_equation(models):
     assert given["residual"] == given["residuals"][0]["residual"] > 0
 
 
+def test_the_error_of_cubature_is_in_the_error_of_the_residual(models):
+    """In tiny balls the residual is rounding, which the error must cover; cubature has no variance to subtract."""
+    tiny = evaluate(models["energy"], "--tau", 0.5, "--radii", 1e-3, "--samples", 0)["residuals"][0]
+    assert 0 < tiny["scaled"] < 5 * tiny["scaled_se"]
+
+
 # ---- samples ------------------------------------------------------------------------------------
 
 def mmd2(x, y, h):

@@ -358,8 +358,8 @@ def test_a_progress_line_fits_the_terminal(tmp_path):
 
 def test_options_without_effect_are_refused_or_named():
     for method, option in (("grid", ["--samples", "100"]), ("grid", ["--degree", "5"]), ("grid", ["--lift", "2"]),
-                           ("grid", ["--radius", "0.2"]), ("walk", ["--points", "64"]), ("walk", ["--box", "-3 3"]),
-                           ("particles", ["--points", "64"]), ("walk", ["--radius", "0.2"]), ("particles", ["--degree", "3"])):
+                           ("grid", ["--radius", "0.2"]), ("walk", ["--cells", "64"]), ("walk", ["--box", "-3 3"]),
+                           ("particles", ["--cells", "64"]), ("walk", ["--radius", "0.2"]), ("particles", ["--degree", "3"])):
         refused(run(*SOLVE, "--at", 0, "--method", method, *option), f"{option[0][2:]} has no effect on the method {method}")
     auto = run(*SOLVE, "--at", 0, "--samples", 100)
     assert auto.returncode == 0 and b"note: --samples has no effect on the method that was chosen, grid" in auto.stderr
@@ -367,7 +367,7 @@ def test_options_without_effect_are_refused_or_named():
 
 
 def test_the_limits_of_points_are_in_the_help():
-    refused(run(*SOLVE, "--at", 0, "--points", 10), "--points is 10; it must be an integer from 32 to 1048576")
+    refused(run(*SOLVE, "--at", 0, "--cells", 10), "--cells is 10; it must be an integer from 32 to 1048576")
     assert "from 32 to 1048576" in " ".join(run("solve", "--help").stdout.decode().split())
 
 

@@ -23,7 +23,7 @@ TURNING = ["solve", "--drift", "y - x + sin(x), -x - y", "--noise", "1.3", "--in
 
 def without_a_grid(method):
     """The options of a method; auto samples, because such a grid does not fit into memory."""
-    return ["--method", method, *(["--points", 100000] if method == "auto" else [])]
+    return ["--method", method, *(["--cells", 100000] if method == "auto" else [])]
 
 
 def ou(dim, points, t=0.6):
@@ -62,7 +62,7 @@ def test_bistable_against_the_grid(method):
 def test_auto_chooses_and_says_why():
     for dim, method in ((1, "grid"), (3, "grid"), (5, None)):
         options, exact = ou(dim, [[0.2] * dim, [1 if dim == 3 else 3.5] * dim])
-        extra = ["--points", 48, "--box", "-4 4"] if dim == 3 else []
+        extra = ["--cells", 48, "--box", "-4 4"] if dim == 3 else []
         result, columns = solve(*options, *extra)
         if method:
             assert result["method"] == method and "dim is at most 3" in result["note"]
@@ -75,7 +75,7 @@ def test_auto_chooses_and_says_why():
 
 def test_auto_samples_where_the_grid_does_not_fit():
     options, exact = ou(3, [[0.2, 0.1, 0.3]])
-    result, columns = solve(*options, "--points", 100000)
+    result, columns = solve(*options, "--cells", 100000)
     assert result["note"].startswith("sampling, because the grid refused (")
     compare(columns, *exact, factor=5)
 
@@ -343,6 +343,6 @@ def test_figures(tmp_path):
 def test_auto_leaves_a_box_that_is_too_small():
     """The walls at -4 and 4 turn back what counts at 3.5 (the grid's ln u is off by 0.04 there): the grid says so, walks are exact."""
     options, exact = ou(3, [[0.2] * 3, [3.5] * 3])
-    result, columns = solve(*options, "--points", 48, "--box", "-4 4")
+    result, columns = solve(*options, "--cells", 48, "--box", "-4 4")
     assert result["method"] == "walk" and "the grid does not know its errors" in result["note"]
     compare(columns, *exact, factor=5)

@@ -63,7 +63,7 @@ def test_many_times_in_closed_form(method):
 
 
 def test_table_and_files_agree(tmp_path):
-    typed = [*TURN, "--points", 128, "--box", "-6 6", "--time", "0.5,0.2", "--at", "-1:1:3, 0:0.5:2"]
+    typed = [*TURN, "--cells", 128, "--box", "-6 6", "--time", "0.5,0.2", "--at", "-1:1:3, 0:0.5:2"]
     table = [line.split() for line in succeed(*typed).splitlines() if not line.startswith("#")]
     assert table[0][:3] == ["t", "x_1", "x_2"] and len(table) == 13
     succeed(*typed, "-o", tmp_path / "a.csv")
@@ -95,7 +95,7 @@ def test_arrays_without_a_mesh(tmp_path):
 
 
 def test_a_slice_of_a_mesh(tmp_path):
-    succeed(*TURN, "--points", 128, "--box", "-6 6", "--time", 0.5, "--at", "0.25, -1:1:5", "-o", tmp_path / "a.npz")
+    succeed(*TURN, "--cells", 128, "--box", "-6 6", "--time", 0.5, "--at", "0.25, -1:1:5", "-o", tmp_path / "a.npz")
     with np.load(tmp_path / "a.npz") as arrays:
         assert arrays["x_1"].tolist() == [0.25] and arrays["density"].shape == (1, 1, 5)
 
@@ -234,7 +234,7 @@ def test_film_as_gif(tmp_path):
 
 @needs_gnuplot
 def test_film_as_a_page(tmp_path):
-    succeed(*TURN, "--points", 128, "--box", "-5 5", "--time", "0,0.3,0.6", "--at", "0.4,-0.3", "--plot", tmp_path / "a.html")
+    succeed(*TURN, "--cells", 128, "--box", "-5 5", "--time", "0,0.3,0.6", "--at", "0.4,-0.3", "--plot", tmp_path / "a.html")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.html", "a.plot.csv"]
     page = (tmp_path / "a.html").read_text()
     frames = re.findall(r"^'([A-Za-z0-9+/=]+)',$", page, re.M)
@@ -251,5 +251,5 @@ def test_films_of_correlated_noise(tmp_path, seed):
     """The window is found in the coordinates of the frame, whatever its box is."""
     start = f"gaussian(mean=0.{seed} 0.1, var=0.2{seed})"
     succeed("solve", "--drift", "-x+0.3*y, -y", "--noise", f"0.6, 0.2; 0.3, 0.7{seed}", "--initial", start, "--time", "0.1,0.3", "--at", "0,0",
-            "--points", "64", "--method", "grid", "--plot", tmp_path / "film.html")
+            "--cells", "64", "--method", "grid", "--plot", tmp_path / "film.html")
     assert (tmp_path / "film.html").exists()

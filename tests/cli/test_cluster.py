@@ -75,7 +75,7 @@ def names(directory):
     (2, 2, ["--method", "walk", "--stderr", 0.006, "--json"]),
     (3, 1, ["--method", "particles", "--samples", 20011, "--json"]),
     (2, 1, ["--method", "particles", "--stderr", 0.006]),
-    (3, 2, ["--method", "auto", "--points", 100000, "--samples", 9001]),  # no grid of that size: samples
+    (3, 2, ["--method", "auto", "--cells", 100000, "--samples", 9001]),  # no grid of that size: samples
 ])
 def test_solve(ranks, threads, options):
     alone = succeed(*TURNING, *options, "-q")
@@ -169,7 +169,7 @@ def test_study(tmp_path, study):
 # ---- who speaks, who works ----------------------------------------------------------------------
 
 def test_a_grid_is_done_by_rank_0_which_says_so():
-    options = [*TURNING, "--method", "grid", "--points", 64]
+    options = [*TURNING, "--method", "grid", "--cells", 64]
     done = finish(on_ranks(2, *options))
     assert done.returncode == 0 and done.stdout == succeed(*options)
     threads = max(1, len(os.sched_getaffinity(0)) // 2)  # the cores, shared by two ranks

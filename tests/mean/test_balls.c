@@ -13,7 +13,7 @@ static hb_balls_settings settings_of(int kind, int degree, double share)
     hb_balls_settings_default(sizeof s, &s);
     s.kind = kind;
     s.degree = degree;
-    s.share = share;
+    s.time_fraction = share;
     s.seed = 2385;
     return s;
 }
@@ -142,7 +142,7 @@ static void residuals_vanish_at_solutions(void **state)
                 s.process = drift ? HB_PROCESS_DRIFT : HB_PROCESS_OU;
                 s.drift = problem;
                 assert_true(worst_residual(&f, &s) < 0.05);
-                s.share = dims[k] > 2 ? 0.002 : 0.1; /* small balls, or good nodes */
+                s.time_fraction = dims[k] > 2 ? 0.002 : 0.1; /* small balls, or good nodes */
                 s.degree = dims[k] > 2 ? 3 : 10;
                 assert_true(worst_residual(&f, &s) < (dims[k] > 2 ? 0.005 : 1e-5));
                 hb_problem_destroy(problem);
@@ -444,8 +444,8 @@ static void what_cannot_be_is_refused(void **state)
     refused(s, 2049, "at most 2048");
     s.pairs = 4;
     refused(s, 2, "one of them, and one only");
-    s = fine, s.share = 1;
-    refused(s, 2, "share is 1");
+    s = fine, s.time_fraction = 1;
+    refused(s, 2, "time_fraction is 1");
     s = fine, s.process = HB_PROCESS_DRIFT;
     refused(s, 2, "drift is NULL");
     s = fine, s.kind = 5;

@@ -137,7 +137,7 @@ def test_what_a_function_raises_comes_back_itself():
         return -x
 
     for call in (lambda: heatball.log_likelihood(f, X), lambda: heatball.generate(f, 9, dim=2),
-                 lambda: heatball.residual(f, X, np.linspace(0.1, 1, len(X)), share=[0.3]),
+                 lambda: heatball.residual(f, X, np.linspace(0.1, 1, len(X)), radius_fraction=[0.3]),
                  lambda: heatball.log_likelihood(lambda x, tau: -x, X, divergence=lambda x, tau: f(x, tau)[:, 0]),
                  lambda: [heatball.curl(f, X) for _ in range(9)], lambda: [GMM.score_error(f, 1, n=90) for _ in range(9)]):
         calls.clear()
@@ -242,11 +242,11 @@ def test_residual_of_a_log_density_and_of_a_score():
     found = heatball.residual(lambda x, tau: -c * x, X, tau, [0.05, 0.1])
     assert found["scaled"].shape == (40, 2, 2)
     assert np.abs(found["scaled"] - 2 * (c - c**2) * X[:, None]).max() < 1e-6
-    exact = heatball.residual(gaussian_log_density, X, np.linspace(0.1, 1, 40), share=[0.2, 0.4])
+    exact = heatball.residual(gaussian_log_density, X, np.linspace(0.1, 1, 40), radius_fraction=[0.2, 0.4])
     assert exact["radius"].shape == (40, 2)
-    assert (np.abs(exact["scaled"]) < 5 * exact["scaled_se"] + 1e-6).all()
+    assert (np.abs(exact["scaled"]) < 5 * exact["scaled_error"] + 1e-6).all()
     drawn = heatball.residual(lambda x, tau: -c * x, X[:4], tau, [0.1], samples=4000)
-    assert (np.abs(drawn["scaled"] - 2 * (c - c**2) * X[:4, None]) < 5 * drawn["scaled_se"]).all()
+    assert (np.abs(drawn["scaled"] - 2 * (c - c**2) * X[:4, None]) < 5 * drawn["scaled_error"]).all()
 
 
 def test_residual_under_other_processes():
@@ -289,9 +289,9 @@ def test_residuals_count_single_precision(dim):
     score, log_density = (lambda x, tau: -x), (lambda x, tau: -0.5 * (x**2).sum(axis=1))
     for f in (score, log_density) if dim == 1 else (score,):
         single = heatball.residual(lambda x, tau: f(x, tau).astype(np.float32), x, 0.3, [0.1, 0.2])
-        assert (np.abs(single.residual) < 3 * single.residual_se).all()
-        assert (np.abs(single.scaled) < 3 * single.scaled_se).all() and single.residual_se.max() < 1e-5
-        assert heatball.residual(f, x, 0.3, [0.1]).residual_se.max() < 1e-10
+        assert (np.abs(single.residual) < 3 * single.residual_error).all()
+        assert (np.abs(single.scaled) < 3 * single.scaled_error).all() and single.residual_error.max() < 1e-5
+        assert heatball.residual(f, x, 0.3, [0.1]).residual_error.max() < 1e-10
 
 
 def test_evaluate_says_how_many_rows_it_needs():

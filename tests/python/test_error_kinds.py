@@ -63,6 +63,7 @@ def test_old_names_warn_once():
 def test_the_configuration_solves_again(given):
     s = heatball.solve(initial=START, **given)
     assert set(s.config) == {*given, "initial", "heatball"} and s.config["heatball"] == heatball.__version__
-    again = heatball.solve(**{name: value for name, value in s.config.items() if name != "heatball"})
+    again = heatball.solve(**s.config)
+    assert again.config.keys() == s.config.keys()
     for name in ("density", "density_error", "score", "score_error"):
         assert np.array_equal(getattr(s, name), getattr(again, name))

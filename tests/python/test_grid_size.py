@@ -29,7 +29,7 @@ def simulated_density(at, end, steps, paths):
 
 def test_van_der_pol_from_a_point():
     """The drift is 2000 at the walls: GMRES failed there, and smooth cells were taken for unresolved ones."""
-    solution = heatball.solve("x2, 1.5*(1-x1^2)*x2-x1", 1, "point(0.5 0)", 2, [[0, 0]], method="grid", points=160)
+    solution = heatball.solve("x2, 1.5*(1-x1^2)*x2-x1", 1, "point(0.5 0)", 2, [[0, 0]], method="grid", cells=160)
     truth, error = simulated_density(np.zeros(2), 2, 100, 100000)
     assert steps_of(solution) < 1100  # 1196 without scaled rows, 8560 with a limit on the drift
     assert solution.density_error[0] < 0.3 * solution.density[0]
@@ -42,7 +42,7 @@ def test_three_double_wells(points):
     56 and 96 the check of cells gave up."""
     at = np.array([[0, 0, 0], [0.6, -0.3, 0.2]])
     solution = heatball.solve("x1-x1^3, x2-x2^3, x3-x3^3", 1, "gaussian(mean=0,var=0.5)", 0.2, at, method="grid",
-                              points=points)
+                              cells=points)
     line, error = fokker_planck_line.solve(lambda x, t: x - x ** 3, 0, 0.5, 0.2, at.ravel(), [], [(0, 1)])
     truth = line[:, 0].reshape(at.shape).prod(1)
     relative = np.sqrt(((error[:, 0] / line[:, 0]).reshape(at.shape) ** 2).sum(1))

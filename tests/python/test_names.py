@@ -76,10 +76,10 @@ def test_a_dataset_is_a_mixture():
 def test_residuals_are_of_one_kind():
     problem = heatball.residual("-x", "sqrt(2)", "gaussian(mean=1, var=0.4)", 0.5, [0.3, 1.7], [0.2, 0.4])
     log_density = heatball.residual(lambda x, tau: -0.5 * (x**2).sum(1), [[0.3, 1.7]], 0.5, [0.2])
-    score = heatball.residual(lambda x, tau: -x, [[0.3, 1.7]], 0.5, share=[0.2, 0.3])
+    score = heatball.residual(lambda x, tau: -x, [[0.3, 1.7]], 0.5, radius_fraction=[0.2, 0.3])
     for r, n, k in ((problem, 2, 2), (log_density, 1, 1), (score, 1, 2)):
         assert type(r) is heatball.Residual and isinstance(r, dict) and r["scaled"] is r.scaled
-        assert list(r) == ["radius", "residual", "residual_se", "scaled", "scaled_se"]
+        assert list(r) == ["radius", "residual", "residual_error", "scaled", "scaled_error"]
         assert r.radii.shape == (n, k) and r.residual.shape[:2] == (n, k) and r.x.shape[0] == r.tau.shape[0] == n
         assert r.is_vector is (r is score) and r.copy().radii is r.radii
     assert np.abs(problem.tau - 0.5).max() < 1e-12 and score.tau.tolist() == [0.5] and problem.radius.shape == (2,)
@@ -91,3 +91,26 @@ def test_no_warning_from_short_names():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         heatball.sample("kappa", 1, 2), heatball.constants(2), heatball.cubature("kappa", 1, degree=2), heatball.mmd(np.eye(4), np.eye(4))
+
+
+def test_old_names_of_arguments_warn():
+    gaussian = "gaussian(mean=0, var=1)"
+    calls = {"points is now cells": lambda: heatball.solve("-x", 1, gaussian, 0.1, [0.5], points=64),
+             "share is now radius_fraction": lambda: heatball.residual(lambda x, tau: -x, [[0.3]], 0.5, share=[0.2]),
+             "share is now time_fraction": lambda: heatball.balls([[0.3]], [0.5], share=0.1)}
+    for words, call in calls.items():
+        with pytest.warns(DeprecationWarning, match=words):
+            call()
+    new = heatball.balls([[0.3]], [0.5], time_fraction=0.1)
+    assert new.time_fraction == new.share == 0.1
+    with pytest.raises(TypeError, match="give cells alone"):
+        heatball.solve("-x", 1, gaussian, 0.1, [0.5], points=64, cells=64)
+
+
+def test_old_names_of_errors_warn():
+    r = heatball.residual(lambda x, tau: -x, [[0.3]], 0.5, [0.2])
+    for old, new in (("residual_se", "residual_error"), ("scaled_se", "scaled_error")):
+        with pytest.warns(DeprecationWarning, match=f"{old} is now {new}"):
+            assert r[old] is r[new]
+        with pytest.warns(DeprecationWarning, match=f"{old} is now {new}"):
+            assert getattr(r, old) is r[new]

@@ -119,9 +119,9 @@ def test_the_mixture_here_is_that_of_the_package():
 def test_residuals_of_exact_densities_vanish(name, dim):
     f, process, moments = case(name, dim)
     x, tau = anchors(dim)
-    rules = [({}, 0.3), ({"share": 0.001}, 0.02)]
+    rules = [({}, 0.3), ({"time_fraction": 0.001}, 0.02)]
     if dim < 3:
-        rules.append(({"degree": 8, "share": 0.1}, 2e-4))
+        rules.append(({"degree": 8, "time_fraction": 0.1}, 2e-4))
     if moments is not None:
         rules.append((dict(zip(("mean", "covariance"), moments)), 0.3))
     for rule, bound in rules:
@@ -137,7 +137,7 @@ def test_residuals_of_exact_densities_vanish(name, dim):
 def test_numpy_and_torch_agree(name, dim):
     f, process, moments = case(name, dim)
     x, tau = anchors(dim)
-    options = [{}, {"pairs": 3, "share": 0.2}]
+    options = [{}, {"pairs": 3, "time_fraction": 0.2}]
     if moments is not None:
         options.append(dict(zip(("mean", "covariance"), moments)))
     for rule in options:
@@ -158,7 +158,7 @@ def test_numpy_and_torch_agree(name, dim):
 def test_a_reference_under_an_affine_drift():
     """dx = (0.5 - 2 x) dtau + sqrt(2) dW from N(1, 0.3): mean 0.25 + 0.75 e^-2tau, variance 0.5 - 0.2 e^-4tau."""
     x, tau = anchors(1)
-    b = heatball.balls(x, tau, drift="0.5 - 2*x", mean=[1.0], covariance=[[0.3]], share=0.3)
+    b = heatball.balls(x, tau, drift="0.5 - 2*x", mean=[1.0], covariance=[[0.3]], time_fraction=0.3)
     for y, t, v in ((b.x[:, :, 0], b.tau, b.reference), (x.numpy()[:, 0], tau.numpy(), b.reference0)):
         variance = 0.5 - 0.2 * np.exp(-4 * t)
         exact = -0.5 * ((y - 0.25 - 0.75 * np.exp(-2 * t))**2 / variance + np.log(2 * np.pi * variance))
@@ -180,7 +180,7 @@ def test_small_balls_tend_to_the_equation(process):
     x, tau = anchors(2)
     for kind, g in (("log_density", f), ("score", gradient_of(lambda *at: f(*at)[:, 0]))):
         point = ht.fokker_planck_residual(g, x, tau, kind=kind, **process).detach()
-        apart = [float((ht.heat_ball_residual(g, x, tau, kind=kind, share=share, **process).detach() - point).abs().max())
+        apart = [float((ht.heat_ball_residual(g, x, tau, kind=kind, time_fraction=share, **process).detach() - point).abs().max())
                  for share in (3e-3, 3e-4)]
         assert float(point.abs().max()) > 0.1
         assert apart[1] < 0.003 * float(point.abs().max())
@@ -243,7 +243,7 @@ def of_the_library(path, process, head, dim, share):
     def here(dtype=torch.float64):
         net = Network(path).to(dtype)
         net.mean = net.mean.to(dtype)
-        ours = ht.heat_ball_loss(lambda x, t: net(x.to(dtype), t.to(dtype)), z, tau, process=process, share=share, seed=seed,
+        ours = ht.heat_ball_loss(lambda x, t: net(x.to(dtype), t.to(dtype)), z, tau, process=process, time_fraction=share, seed=seed,
                                  first=first, kind="log_density" if head == "energy" else "score", beyond=True,
                                  **net.moments, **rule)
         ours.backward()
@@ -337,9 +337,9 @@ def test_memory_is_shared():
 def test_float32_networks_have_the_same_loss():
     net, f = random_network(3)
     x, tau = anchors(3)
-    exact = float(ht.heat_ball_loss(f, x, tau, share=0.2))
+    exact = float(ht.heat_ball_loss(f, x, tau, time_fraction=0.2))
     net.float()
-    assert abs(float(ht.heat_ball_loss(f, x.float(), tau.float(), share=0.2)) / exact - 1) < 1e-4
+    assert abs(float(ht.heat_ball_loss(f, x.float(), tau.float(), time_fraction=0.2)) / exact - 1) < 1e-4
     rounded = heatball.balls(x, tau, dtype=np.float32)
     assert np.array_equal(rounded.x, heatball.balls(x, tau).x.astype(np.float32))
 
@@ -448,7 +448,7 @@ def test_refusals():
             ((x, [0.1, 0.2]), {}, "tau has shape"), ((x, 0.0), {}, "tau of anchor 1 is 0"),
             ((x * np.nan, 0.1), {}, "not finite"), ((x[0], 0.1), {}, "x has 1 axis"), ((x, 0.1), {"kind": "v"}, "kind is 'v'"),
             ((x, 0.1), {"degree": 4, "pairs": 3}, "both given"), ((x, 0.1), {"degree": 2}, "degree is 2"),
-            ((x, 0.1), {"pairs": 0}, "pairs is 0"), ((x, 0.1), {"share": 2}, "share is 2"),
+            ((x, 0.1), {"pairs": 0}, "pairs is 0"), ((x, 0.1), {"time_fraction": 2}, "time_fraction is 2"),
             ((x, 0.1), {"process": "drift"}, "drift goes with"), ((x, 0.1), {"params": {"a": 1}}, "without drift"),
             ((x, 0.1), {"mean": [0, 0]}, "give both or none"), ((x, 0.1), {"drift": "x, y, z"}, "3"),
             ((x, 0.1), {"drift": ROTATING, "mean": [0, 0], "covariance": np.eye(2)}, "no Gaussian solves"),

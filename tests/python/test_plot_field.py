@@ -18,7 +18,7 @@ def closed():
 
 
 def test_a_field_is_drawn_from_the_grid_and_points_are_marked():
-    s = heatball.solve(*OU, 0.4, [[0.5, 0.5], [1, -1]], method="grid", points=64)
+    s = heatball.solve(*OU, 0.4, [[0.5, 0.5], [1, -1]], method="grid", cells=64)
     ax = s.plot("score")
     mesh = ax.collections[0].get_array()
     mean, var = np.exp(-0.4), 0.5 * np.exp(-0.8) + 1 - np.exp(-0.8)
@@ -26,7 +26,7 @@ def test_a_field_is_drawn_from_the_grid_and_points_are_marked():
     low, high = ax.get_xlim()
     assert low < mean - 2.5 * np.sqrt(var) and high > mean + 2.5 * np.sqrt(var) and high - low < 14 * np.sqrt(var)
     assert "requested points" in ax.get_legend_handles_labels()[1]
-    several = heatball.solve(*OU, [0.2, 0.4], [[0.5, 0.5]], method="grid", points=64).plot()
+    several = heatball.solve(*OU, [0.2, 0.4], [[0.5, 0.5]], method="grid", cells=64).plot()
     assert len(several) == 2
 
 

@@ -20,7 +20,7 @@ sys.stdout.write(repr(found))
 
 
 def grid_solution(time=0.5):
-    return heatball.solve("a*x - x^3", 0.8, "gaussian(mean=0.3, var=1)", time, [-1.0, 0.0, 0.5], params={"a": 1}, points=64)
+    return heatball.solve("a*x - x^3", 0.8, "gaussian(mean=0.3, var=1)", time, [-1.0, 0.0, 0.5], params={"a": 1}, cells=64)
 
 
 def walk_solution():

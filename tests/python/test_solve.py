@@ -146,7 +146,7 @@ def test_repr():
     ({"time": -math.inf}, heatball.ArgumentError, "time is -inf"),
     ({"samples": 0}, heatball.ArgumentError, "samples is 0"),
     ({"method": "meanvalue", "radius": 0}, heatball.ArgumentError, "radius is 0"),
-    ({"points": 0}, heatball.ArgumentError, "points is 0"),
+    ({"cells": 0}, heatball.ArgumentError, "cells is 0"),
     ({"noise": 0}, heatball.ArgumentError, "noise"),
     ({"noise": True}, TypeError, "noise is True"),
     ({"at": None}, TypeError, "at is missing"),
@@ -251,11 +251,11 @@ def test_residual():
     r = heatball.residual(at=AT, radii=[0.2, 0.4], degree=9, **OU)
     C1 = heatball.constants(1)["C1"]
     assert r["radius"].tolist() == [0.2, 0.4] and r["residual"].shape == (3, 2)
-    assert np.all(np.abs(r["residual"]) < 1e-6 + 5 * r["residual_se"])
+    assert np.all(np.abs(r["residual"]) < 1e-6 + 5 * r["residual_error"])
     assert np.allclose(r["scaled"], 4 * r["residual"] / (C1 * r["radius"]**2), rtol=1e-9, atol=1e-12)
     for quantity in "uw":
         other = heatball.residual(at=AT, radii=[0.3], samples=3000, quantity=quantity, **OU)
-        assert np.all(np.abs(other["residual"]) < 5 * other["residual_se"] + 1e-9)
+        assert np.all(np.abs(other["residual"]) < 5 * other["residual_error"] + 1e-9)
     with pytest.raises(heatball.ArgumentError, match="quantity is 'z'; it must be u, v or w"):
         heatball.residual(at=AT, quantity="z", **OU)
     with pytest.raises(heatball.ArgumentError, match="radius 2 is -1"):

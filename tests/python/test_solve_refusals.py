@@ -104,9 +104,9 @@ WELLS = {"drift": "x - x^3, -y", "noise": 1, "initial": "gaussian(mean=0, var=1)
 
 @pytest.mark.parametrize("arguments, message", [
     ({"box": (3, -3)}, "box must be low and high of each axis"), ({"box": [[-3, 3]] * 3}, r"or \(2, 2\)"),
-    ({"box": (-3, np.nan)}, "each low below its high"), ({"points": 33}, "points is 33; it must be even"),
-    ({"points": 16}, "points"), ({"box": (-3, 3), "method": "walk"}, "box has no effect on the method walk"),
-    ({"points": 64, "method": "network"}, "points has no effect on the method network"),
+    ({"box": (-3, np.nan)}, "each low below its high"), ({"cells": 33}, "cells is 33; it must be even"),
+    ({"cells": 16}, "cells|points"), ({"box": (-3, 3), "method": "walk"}, "box has no effect on the method walk"),
+    ({"cells": 64, "method": "network"}, "cells has no effect on the method network"),
     ({"box": (1, 3)}, "box")])
 def test_meshes_and_walls_that_cannot_be(arguments, message):
     with pytest.raises(heatball.Error, match=message):
@@ -123,7 +123,7 @@ def test_given_walls_and_mesh():
     truth = -0.5 * (0.3**2 + 0.2**2) / 0.5 - np.log(2 * np.pi * 0.5)
     claims = []
     for points in (32, 128):
-        s = heatball.solve("-x, -y", 1, "gaussian(mean=0, var=0.5)", 1, [[0.3, 0.2]], method="grid", points=points, box=[(-5, 5), (-6, 4)])
+        s = heatball.solve("-x, -y", 1, "gaussian(mean=0, var=0.5)", 1, [[0.3, 0.2]], method="grid", cells=points, box=[(-5, 5), (-6, 4)])
         assert abs(s.log_density[0] - truth) <= s.log_density_error[0]
         claims.append(s.log_density_error[0])
     assert claims[1] < claims[0] / 10

@@ -15,7 +15,7 @@ def drift(x: NDArray[np.float64], t: float) -> NDArray[np.float64]:
     return x - x**3
 
 
-s = heatball.solve("x - x^3", 1, "gaussian(mean=0, var=1)", 1, [-1.0, 0.0, 0.5], points=256, box=(-5, 5))
+s = heatball.solve("x - x^3", 1, "gaussian(mean=0, var=1)", 1, [-1.0, 0.0, 0.5], cells=256, box=(-5, 5))
 s = heatball.solve(drift, noise=[[1.0, 0.2], [0.0, 0.5]], initial=lambda x: -x[:, 0]**2, time=np.linspace(0, 1, 5),
                    at=heatball.mesh((-1, 1, 5), (-1, 1, 5)), params={"a": 2}, stderr=0.01, facts=("autonomous",))
 s = heatball.solve(problem=pathlib.Path("chain.ini"), at=np.zeros((1, 10)), method="walk", seed=3)
@@ -61,7 +61,7 @@ print(judged.mmd, judged["tau"][0]["mse"], heatball.training_log("losses.csv").l
 likelihoods = heatball.log_likelihood(lambda x, tau: -x, x, divergence=lambda x, tau: -2.0 * np.ones(len(x)))
 print(likelihoods.mean, likelihoods.se.max(), likelihoods.to_pandas())
 drawn: NDArray[np.float64] = heatball.generate(model.score, 100, dim=2, mean=[0.0, 0.0])
-print(heatball.residual(model.score, x, 0.3, share=0.3).scaled, heatball.score_error(model.score, "two_moon", 0.3).all)
+print(heatball.residual(model.score, x, 0.3, radius_fraction=0.3).scaled, heatball.score_error(model.score, "two_moon", 0.3).all)
 nodes_of_mine = heatball.balls(x, 0.3, process="ve")
 print(nodes_of_mine.residual(np.zeros(100), np.zeros((100, 4))))
 

@@ -36,7 +36,7 @@ static hb_train_settings settings_of(char **arguments)
     s.process = strcmp(arguments[2], "ou") == 0   ? HB_PROCESS_OU
                 : strcmp(arguments[2], "ve") == 0 ? HB_PROCESS_VE
                                                   : HB_PROCESS_DRIFT;
-    s.ball_share = atof(arguments[4]);
+    s.time_fraction = atof(arguments[4]);
     s.width = 24;
     s.depth = 2;
     s.batch = 32;

@@ -178,7 +178,7 @@ static void gradients_of_constraints(void **state)
     for (int loss = HB_LOSS_FP; loss <= HB_LOSS_HB_PAPER; loss++) {
         hb_train_settings s = small_settings(loss, HB_HEAD_ENERGY);
         s.weight = loss == HB_LOSS_HB_PAPER ? 5000 : 200; /* the paper's residual is not scaled */
-        s.ball_share = 0.05; /* the rounding of smaller ones is in the differences */
+        s.time_fraction = 0.05; /* the rounding of smaller ones is in the differences */
         check_gradient(&s, 2, 0);
         check_gradient(&s, 1, 2);
         hb_train_settings many = s;
@@ -198,7 +198,7 @@ static void gradients_of_score_constraints(void **state)
         hb_train_settings hb = small_settings(HB_LOSS_HB, HB_HEAD_SCORE);
         fp.process = hb.process = process;
         fp.weight = hb.weight = 1000;
-        hb.ball_share = 0.05;
+        hb.time_fraction = 0.05;
         for (int dim = 1; dim <= 3; dim++) check_gradient(&fp, dim, 0);
         for (int dim = 1; dim <= 5; dim++) check_gradient(&hb, dim, 0);
         hb.anchors = 3;
@@ -240,8 +240,8 @@ static void gradients_with_a_drift(void **state)
     (void)state;
     for (int loss = HB_LOSS_DSM; loss <= HB_LOSS_HB; loss++) {
         hb_train_settings s = small_settings(loss, HB_HEAD_ENERGY);
-        s.weight = 200;     /* such anchors count less */
-        s.ball_share = 0.2; /* the rounding of smaller ones is in the differences */
+        s.weight = 200;        /* such anchors count less */
+        s.time_fraction = 0.2; /* the rounding of smaller ones is in the differences */
         check_drift_gradient(s, 1, 0);
         s.target_rows = 100;
         check_drift_gradient(s, 2, 3);
@@ -442,7 +442,7 @@ static void residuals_agree(int process, const char *drift)
     for (int k = 0; k < 2; k++) {
         hb_train_settings s = small_settings(k ? HB_LOSS_HB : HB_LOSS_FP, HB_HEAD_ENERGY);
         s.process = process;
-        s.ball_share = 0.02;
+        s.time_fraction = 0.02;
         trial t;
         start(&t, &s, 2, 0, 0.7);
         loss_of(&t);
@@ -488,7 +488,7 @@ static void residuals_of_large_balls(void **state)
 {
     (void)state;
     hb_train_settings s = small_settings(HB_LOSS_HB, HB_HEAD_ENERGY);
-    s.ball_share = 0.1;
+    s.time_fraction = 0.1;
     s.tau_min = 0.3;
     trial t;
     start(&t, &s, 2, 0, 0.7);
@@ -544,7 +544,7 @@ static void two_ways_to_the_residual_of_a_score(void **state)
             for (int k = 0; k < 2; k++) {
                 hb_train_settings s = small_settings(k ? HB_LOSS_HB : HB_LOSS_FP, HB_HEAD_SCORE);
                 s.process = process;
-                s.ball_share = 0.01;
+                s.time_fraction = 0.01;
                 s.depth = 1;
                 s.tau_min = 0.1;
                 trial t;

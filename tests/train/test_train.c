@@ -491,7 +491,7 @@ static void wrong_input_is_refused(void **state)
     REFUSED(s.rate = NAN, "rate is nan");
     REFUSED(s.ema = 1, "ema is 1");
     REFUSED(s.weight = -1, "weight is -1");
-    REFUSED(s.ball_share = 1, "ball_share is 1");
+    REFUSED(s.time_fraction = 1, "time_fraction is 1");
     REFUSED(s.sigma_max = 0.1, "sigma_max is 0.1");
     REFUSED((s.tau_min = 2, s.tau_max = 1), "tau_min is 2 and tau_max is 1");
     REFUSED(s.tau_focus = 0.95, "tau_focus is 0.95; it must be 0 to 0.9");

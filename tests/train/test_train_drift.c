@@ -312,7 +312,7 @@ static void three_ways_to_the_residual(void **state)
             s.batch = 32;
             s.tau_min = 0.05;
             s.anchor_spread = 0.8;
-            s.ball_share = 0.01;
+            s.time_fraction = 0.01;
             trial t;
             start(&t, s, dim, text[dim - 1], 0.7);
             rms[k] = sqrt(t.trainer.micro_batches[0].losses[HB_LOSS_RESIDUAL2]);
