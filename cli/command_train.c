@@ -85,7 +85,7 @@ static hb_status train_read_data(training *t)
 /* Few rows for so many dimensions: the network learns them by heart. */
 static void train_note_few(const training *t)
 {
-    const int enough = t->data.dim < 5 ? 50 : t->data.dim < 100 ? 10 * t->data.dim : 1000;
+    const int enough = t->data.dim < 10 ? 50 : t->data.dim < 100 ? 5 * t->data.dim : 500;
     if (t->data.n >= (size_t)enough || hb_session_quiet(t->session)) return;
     hb_session_clear(t->session);
     fprintf(stderr,

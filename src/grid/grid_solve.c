@@ -160,7 +160,7 @@ static hb_status attempt_decide_start(const attempt *t, hb_grid *grid, double *v
     if (start <= grid->tau[0]) return HB_OK;
     const double more = sqrt(start / grid->tau[0]) * grid->info.points[0];
     char enough[64] = "more cells";
-    if (more <= MOST_NAMED) snprintf(enough, sizeof enough, "%.0f points", 4 * ceil(more / 4));
+    if (more <= MOST_NAMED) snprintf(enough, sizeof enough, "%.0f cells", 4 * ceil(more / 4));
     return hb_fail(grid->context, HB_ERROR_NUMERICAL,
                    "a grid of %d cells per axis cannot resolve the initial density before tau = "
                    "%.4g and tau = %.4g is requested; give %s or a smaller box",

@@ -214,7 +214,7 @@ def test_a_terminal_shows_epoch_loss_and_time_left(tmp_path):
 def test_the_residual_of_every_fourth_step_is_logged(tmp_path):
     """Above 64 dimensions the constraint is in every fourth step, and a row of the log is over four."""
     random = np.random.default_rng(4)
-    np.save(tmp_path / "x.npy", random.normal(size=(800, 70)) + 2 * random.integers(0, 2, (800, 1)))
+    np.save(tmp_path / "x.npy", random.normal(size=(400, 70)) + 2 * random.integers(0, 2, (400, 1)))
     shown = json.loads(succeed("--data", tmp_path / "x.npy", "--loss", "hb", "--steps", 60, *PLAIN,
                                "--anchors", 2, "--nodes", 1, "--log", tmp_path / "log.csv", "--json",
                                "-o", tmp_path / "m.safetensors"))

@@ -95,8 +95,8 @@ static void coarse_grids_in_the_plane(void **state)
     /* The coarsest spacing is 1: the flow needs tau = 8, and 64 sqrt(8/0.5) = 256. */
     assert_fails(
         context, hb_grid_solve(context, problem, &settings, 0, NULL, 1, &grid), HB_ERROR_NUMERICAL,
-        "a grid of 64 points per axis cannot resolve the initial density before tau = 8 and "
-        "tau = 0.5 is requested; give 256 points or a smaller box");
+        "a grid of 64 cells per axis cannot resolve the initial density before tau = 8 and "
+        "tau = 0.5 is requested; give 256 cells or a smaller box");
     hb_problem_destroy(problem);
     hb_context_destroy(context);
 }

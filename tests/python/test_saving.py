@@ -183,19 +183,19 @@ def test_a_solution_that_was_read_is_a_function_too(solutions, name, tmp_path):
 
 
 def test_pictures_of_a_solution_that_was_read(tmp_path):
-    s = heatball.solve("y, -x - y", 1, "gaussian(mean=0, var=1)", 0.5, [[0.1, 0.2]], points=32)
+    s = heatball.solve("y, -x - y", 1, "gaussian(mean=0, var=1)", 0.5, [[0.1, 0.2]], cells=32)
     twin = saved(s, tmp_path / "s.npz")
     assert np.array_equal(s.plot().collections[0].get_array(), twin.plot().collections[0].get_array())
 
 
 def test_solutions_that_cannot_be_solved_again(tmp_path):
-    s = heatball.solve(lambda x: -x, 1, "gaussian(mean=0, var=1)", 0.5, [0.1], points=64)
+    s = heatball.solve(lambda x: -x, 1, "gaussian(mean=0, var=1)", 0.5, [0.1], cells=64)
     for twin in (saved(s, tmp_path / "f.npz"), pickle.loads(pickle.dumps(s)), saved(saved(s, tmp_path / "g"), tmp_path / "h")):
         with pytest.raises(ValueError, match="does not have the function drift; solve again with at=x"):
             twin([0.2])
     problem = tmp_path / "p.ini"
     problem.write_text("[problem]\ndrift = -x\nnoise = 1\ninitial = gaussian(mean=0, var=1)\ntime = 0.5\n")
-    s = heatball.solve(problem=problem, at=[0.1], points=64)
+    s = heatball.solve(problem=problem, at=[0.1], cells=64)
     assert np.array_equal(saved(s, tmp_path / "s.npz")([0.2]).score, s([0.2]).score)
     problem.write_text(problem.read_text().replace("-x", "-2*x"))
     with pytest.raises(ValueError, match="a problem file or the version has changed since"):

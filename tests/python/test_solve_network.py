@@ -43,9 +43,9 @@ def test_paths_from_the_tails_of_the_initial_density_are_counted():
     places = np.array([-1.2, 1.2])
     truth, _ = fokker_planck_line.solve(lambda x, t: x - x ** 3, 0, 1, 1, places, cells=400)
     s = heatball.solve("x - x^3", 1, "gaussian(mean=0, var=1)", 1, places, method="network", training=100, samples=1024, seed=1)
-    assert (np.abs(s.density - truth[:, 0]) < 3 * s.density_se).all()
-    assert (s.density_se < 0.05 * truth[:, 0]).all()
-    assert (np.abs(s.score[:, 0] - truth[:, 1]) < 3 * s.score_se[:, 0]).all()
+    assert (np.abs(s.density - truth[:, 0]) < 3 * s.density_error).all()
+    assert (s.density_error < 0.05 * truth[:, 0]).all()
+    assert (np.abs(s.score[:, 0] - truth[:, 1]) < 3 * s.score_error[:, 0]).all()
 
 
 def test_the_same_bits_on_any_number_of_threads_and_from_any_call():
