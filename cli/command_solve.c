@@ -14,7 +14,6 @@ typedef struct solve_values {
     hb_problem_values problem;
     int method, json, precision, resume;
     hb_earlier from;
-    uint64_t training;
     double radius, stderr_density, stderr_score, max_time, save_every;
     const char *path, *plot, *paths, *path_times, *state;
 } solve_values;
@@ -56,17 +55,14 @@ static const hb_option solve_options[] = {
     HB_OPTION_HEADING("Method"),
     HB_OPTION(CHOICE, "method", NULL, method,
               "how to solve: on a grid (dimension 1 to 3), by particles or walks (any dimension), "
-              "by averages over heat balls on the grid's solution, by walks that a network guides "
-              "(network); auto chooses, all runs every one of the others that applies",
+              "by averages over heat balls on the grid's solution, by walks along a "
+              "fitted log-density (guided); auto chooses, all runs every one of the others that applies",
               .names = method_names, .fallback = "auto"),
     HB_PROBLEM_GRID,
     HB_OPTION(REAL, "radius", "R", radius,
               "radius of the heat balls of meanvalue and particles; default: chosen",
               .max = INFINITY, .rules = HB_OPTION_ABOVE),
     HB_PROBLEM_BALL,
-    HB_OPTION(UNSIGNED, "training-steps", "N", training,
-              "steps of the training of --method network; 3000 if not given", .min = 10, .max = 1e9,
-              .old = "training"),
     HB_OPTION(TEXT, "paths", "FILE.npy", paths,
               "particles from these trajectories, an array [path][time][dim]"),
     HB_OPTION(TEXT, "path-times", "LIST|FILE", path_times,
@@ -139,7 +135,7 @@ static hb_status solve_check_typed(hb_session *session, const solve_values *v)
     static const char *const names[] = {/* by the bits of hb_solve_setting */
                                         "cells",    "box",    "degree", "samples",
                                         "lift",     "radius", "stderr", "stderr-score",
-                                        "max-time", "state",  "paths",  "training-steps"};
+                                        "max-time", "state",  "paths"};
     const hb_method_description *info = hb_method_info(v->method);
     for (unsigned k = 0; v->from.path && info && k < sizeof names / sizeof *names; k++)
         HB_REFUSE_IF(session,
@@ -173,7 +169,6 @@ static void solve_fill_sampling(const solve_values *v, hb_solve_parts *settings)
     settings->sampling.state = v->state;
     settings->sampling.save_every = zero_if_nan(v->save_every);
     settings->sampling.resume = v->resume;
-    if (v->training) settings->network.training_steps = v->training;
 }
 
 /* ---- solving ---- */

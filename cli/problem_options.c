@@ -210,7 +210,6 @@ const hb_solve_settings *hb_solve_parts_link(hb_solve_parts *parts)
     parts->all.mean = &parts->mean;
     parts->all.grid = &parts->grid;
     parts->all.sampling = &parts->sampling;
-    parts->all.network = &parts->network;
     return &parts->all;
 }
 
@@ -221,7 +220,6 @@ hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values 
     hb_mean_settings_default(sizeof settings->mean, &settings->mean);
     hb_grid_settings_default(sizeof settings->grid, &settings->grid);
     hb_sampling_settings_default(sizeof settings->sampling, &settings->sampling);
-    hb_network_settings_default(sizeof settings->network, &settings->network);
     settings->all.time = v->time;
     settings->mean.lift = v->lift < 0 ? 0 : v->lift;
     if (v->samples > 0) settings->mean.samples = v->samples;

@@ -102,7 +102,6 @@ typedef struct hb_solve_parts {
     hb_mean_settings mean;
     hb_grid_settings grid;
     hb_sampling_settings sampling;
-    hb_network_settings network;
 } hb_solve_parts;
 const hb_solve_settings *hb_solve_parts_link(hb_solve_parts *parts);
 /* time, mean and sampling (without radius) and grid of the settings. */

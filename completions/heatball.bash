@@ -12,7 +12,7 @@ _heatball_options()
     constants) echo "--dim --lift --json" ;;
     budget) echo "--dim --drift-sup --div-sup --theta --u0-min --u0-max --u0-grad --tau --json" ;;
     solve)
-        echo "$_heatball_problem --method --training-steps --stderr --stderr-score --max-time --paths --path-times
+        echo "$_heatball_problem --method --stderr --stderr-score --max-time --paths --path-times
             --state --save-every --resume --radius --from --precision --json -o --plot"
         ;;
     residual) echo "--model --tau $_heatball_problem --radii --quantity --json -o" ;;
@@ -96,7 +96,7 @@ _heatball()
     --dtype) COMPREPLY=($(compgen -W 'f64 f32' -- "$word")) ;;
     --isa) COMPREPLY=($(compgen -W 'auto avx512 avx2 sse2 scalar' -- "$word")) ;;
     --precision) COMPREPLY=($(compgen -W 'error full' -- "$word")) ;;
-    --method) COMPREPLY=($(compgen -W 'auto grid particles walk meanvalue network all' -- "$word")) ;;
+    --method) COMPREPLY=($(compgen -W 'auto grid particles walk meanvalue guided all' -- "$word")) ;;
     --part) COMPREPLY=($(compgen -W 'train test' -- "$word")) ;;
     --resample) COMPREPLY=($(compgen -W 'area bilinear' -- "$word")) ;;
     --binarize) COMPREPLY=($(compgen -W 'none threshold stochastic' -- "$word")) ;;

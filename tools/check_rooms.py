@@ -16,7 +16,7 @@ import pathlib
 import re
 import sys
 
-ROOMS = ("base file plot random ball formula problem data metrics path grid chain mean sampling particle lag bridge walk net train guide solve generate certify").split()
+ROOMS = ("base file plot random ball formula problem data metrics path grid chain mean sampling particle lag bridge walk guide net train solve generate certify").split()
 LEVEL = {room: level for level, room in enumerate(ROOMS)}
 
 # Public headers that are not named after their room. heatball.h and compat.h are above all rooms.

@@ -14,8 +14,7 @@
  *                     A setting that the method does not read is refused, in words
  *     .grid           grid.h: cells, box, tolerance            of grid and meanvalue
  *     .mean           estimate.h: radius, degree, samples      of meanvalue
- *     .sampling       samples, wanted errors, time limit, state file    of particles, walk, network
- *     .network        training                                 of network
+ *     .sampling       samples, wanted errors, time limit, state file    of particles, walk, guided
  * What is answered: hb_solution. Rows are times by points; each of the four quantities has a column
  * and an error column (hb_column). hb_solution_method and _note say what was done,
  * hb_solution_warning why an error is infinite, hb_solution_point_method who answered at a point.
@@ -39,7 +38,7 @@ typedef enum hb_method {
     HB_METHOD_MEANVALUE,
     HB_METHOD_PARTICLES,
     HB_METHOD_WALK,
-    HB_METHOD_NETWORK
+    HB_METHOD_GUIDED
 } hb_method;
 
 /* Settings that not every method reads; bits. */
@@ -54,8 +53,7 @@ typedef enum hb_solve_setting {
     HB_SOLVE_SETTING_STDERR_SCORE = 128, /* sampling.score_error */
     HB_SOLVE_SETTING_MAX_TIME = 256,     /* sampling.max_time */
     HB_SOLVE_SETTING_STATE = 512,        /* sampling.state */
-    HB_SOLVE_SETTING_PATHS = 1024,       /* sampling.paths */
-    HB_SOLVE_SETTING_TRAINING = 2048     /* network */
+    HB_SOLVE_SETTING_PATHS = 1024        /* sampling.paths */
 } hb_solve_setting;
 
 /* A method as the table of the library describes it. */
@@ -79,8 +77,8 @@ HB_API const char *const *hb_method_names(void);
  * times the default number of samples, unless there is a limit on the time. */
 typedef struct hb_sampling_settings {
     size_t size; /* set by hb_sampling_settings_default */
-    /* walks per point, or trajectories, rounded up to whole rounds; 0 (default): 100000 walks (256
-     * of network), 32768 trajectories; with a wanted error at least so many, and for 0 at least a
+    /* walks per point, or trajectories, rounded up to whole rounds; 0 (default): 100000 walks
+     * (16384 of guided), 32768 trajectories; with a wanted error at least so many, and for 0 at least a
      * tenth of these */
     uint64_t samples;
     double density_error; /* wanted error of density/density at every point; 0 (default): none */
@@ -110,23 +108,6 @@ typedef struct hb_sampling_settings {
 
 HB_API void hb_sampling_settings_default(size_t size, hb_sampling_settings *settings);
 
-/* Of the method network: walks that go back along the score of a network, which is trained on the
- * problem first. Their weights correct what the network gets wrong, so that it decides about the
- * variance and not about the mean (docs/explanation/guided-walks.md). The drift must be text, neither it nor
- * the noise may depend on t. */
-typedef struct hb_network_settings {
-    size_t size;             /* set by hb_network_settings_default */
-    uint64_t training_steps; /* of the network; default 3000 */
-    int width;               /* of its layers; default 128 */
-    int walk_steps;          /* Euler steps of a walk, even, at least 8; default 64 */
-    /* where there are more points than this, walks go from so many of them, chosen at random, and
-     * the others have the network's values, with an error that covers 94 % of such points; default
-     * 32, at least 20 */
-    int probes;
-} hb_network_settings;
-
-HB_API void hb_network_settings_default(size_t size, hb_network_settings *settings);
-
 typedef struct hb_solve_settings {
     size_t size; /* set by hb_solve_settings_default */
     int method;  /* hb_method; default HB_METHOD_AUTO */
@@ -142,7 +123,6 @@ typedef struct hb_solve_settings {
      * sample do so for each time. */
     size_t n_times;      /* default 0 */
     const double *times; /* [n_times]; NULL (default): the one `time` */
-    const hb_network_settings *network;
     int ignore_unread; /* 0 (default): a setting that the method does not read is refused */
 } hb_solve_settings;
 
@@ -178,7 +158,7 @@ HB_API double hb_solution_tau(const hb_solution *solution); /* at the last of th
 HB_API size_t hb_solution_n_times(const hb_solution *solution);
 HB_API double hb_solution_time(const hb_solution *solution, size_t index);
 HB_API double hb_solution_time_tau(const hb_solution *solution, size_t index);
-/* "grid", "meanvalue", "particles", "walk", "network"; "initial" at time 0; "stationary" for a
+/* "grid", "meanvalue", "particles", "walk", "guided"; "initial" at time 0; "stationary" for a
  * closed form at time inf; "particles and walk" when auto took both. Of several times that of those
  * above 0, "several" where they differ. */
 HB_API const char *hb_solution_method(const hb_solution *solution);
@@ -188,10 +168,10 @@ HB_API const char *hb_solution_unread(const hb_solution *solution);
 /* The method of one row: one point, at one of the times. */
 HB_API const char *hb_solution_point_method(const hb_solution *solution, size_t row);
 /* What the errors of this row are:
- *     "standard error"   Monte Carlo, 68 %: particles, walk, network, and meanvalue by draws, where
+ *     "standard error"   Monte Carlo, 68 %: particles, walk, guided, and meanvalue by draws, where
  *                        the error of its grid is added
  *     "error estimate"   discretisation, from refinement: grid, meanvalue by cubature, stationary
- *                        densities by quadrature; the network's values where no walk begins (94 %)
+ *                        densities by quadrature
  *     "bound"            rounding: closed forms of linear drifts, the initial density
  * NULL for a row that is not there. */
 HB_API const char *hb_solution_error_kind(const hb_solution *solution, size_t row);

@@ -190,7 +190,7 @@ class Method(enum.IntEnum):
     METHOD_MEANVALUE = 2
     METHOD_PARTICLES = 3
     METHOD_WALK = 4
-    METHOD_NETWORK = 5
+    METHOD_GUIDED = 5
 
 
 class SolveSetting(enum.IntFlag):
@@ -205,7 +205,6 @@ class SolveSetting(enum.IntFlag):
     SOLVE_SETTING_MAX_TIME = 256
     SOLVE_SETTING_STATE = 512
     SOLVE_SETTING_PATHS = 1024
-    SOLVE_SETTING_TRAINING = 2048
 
 
 class Column(enum.IntEnum):
@@ -404,10 +403,6 @@ class MethodDescription(Structure):
 
 class SamplingSettings(Structure):
     """hb_sampling_settings."""
-
-
-class NetworkSettings(Structure):
-    """hb_network_settings."""
 
 
 class SolveSettings(Structure):
@@ -894,14 +889,6 @@ SamplingSettings._fields_ = [
     ("path_times", POINTER(c_double)),
 ]
 
-NetworkSettings._fields_ = [
-    ("size", c_size_t),
-    ("training_steps", c_uint64),
-    ("width", c_int),
-    ("walk_steps", c_int),
-    ("probes", c_int),
-]
-
 SolveSettings._fields_ = [
     ("size", c_size_t),
     ("method", c_int),
@@ -911,7 +898,6 @@ SolveSettings._fields_ = [
     ("sampling", POINTER(SamplingSettings)),
     ("n_times", c_size_t),
     ("times", POINTER(c_double)),
-    ("network", POINTER(NetworkSettings)),
     ("ignore_unread", c_int),
 ]
 
@@ -1037,7 +1023,6 @@ STRUCTS = {
     "hb_setting": Setting,
     "hb_method_description": MethodDescription,
     "hb_sampling_settings": SamplingSettings,
-    "hb_network_settings": NetworkSettings,
     "hb_solve_settings": SolveSettings,
     "hb_team": Team,
     "hb_train_settings": TrainSettings,
@@ -1370,7 +1355,6 @@ SIGNATURES = {
     "hb_method_of": (POINTER(MethodDescription), (c_int,)),
     "hb_method_names": (POINTER(c_char_p), ()),
     "hb_sampling_settings_default": (None, (c_size_t, POINTER(SamplingSettings))),
-    "hb_network_settings_default": (None, (c_size_t, POINTER(NetworkSettings))),
     "hb_solve_settings_default": (None, (c_size_t, POINTER(SolveSettings))),
     "hb_solve": (c_int, (POINTER(Context), POINTER(Problem), POINTER(SolveSettings), c_size_t,
      POINTER(c_double), POINTER(POINTER(Solution)))),

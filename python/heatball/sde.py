@@ -15,7 +15,7 @@ from heatball._arguments import (INT_MAX, UINT64_MAX, array, c_int, choice, inte
                                  renamed, shown, uint64)
 from heatball._errors import ArgumentError, check
 from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Convention, DriftFact, MeanSettings,
-                              GridSettings, NetworkSettings, Problem, ProblemSettings, Quantity, ResidualValues,
+                              GridSettings, Problem, ProblemSettings, Quantity, ResidualValues,
                               SamplingSettings, Solution as NativeSolution, SolveSettings, Status,
                               library)
 from heatball._interrupt import interruptible
@@ -85,7 +85,7 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
           max_time: float | None = None, paths: ArrayLike | None = None, path_times: ArrayLike | None = None,
           state: Path | None = None, save_every: float | None = None, resume: bool = False,
           radius: float | None = None, lift: int | None = None, degree: int = 0, cells: int | None = None,
-          box: ArrayLike | None = None, training: int | None = None,
+          box: ArrayLike | None = None,
           seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None,
           heatball: str | None = None) -> Solution:
     """Solve dx = f(x, t) dt + G(x, t) dW from an initial density, at points.
@@ -115,9 +115,9 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
     facts : str or sequence of str
         What is known of a callable drift: "autonomous" (no t), "linear" (A(t) x + c(t)), "gradient" (-grad V). A fact
         allows faster and more accurate methods; one that values at a few points contradict is refused.
-    method : {"auto", "grid", "particles", "walk", "meanvalue", "network"}
+    method : {"auto", "grid", "particles", "walk", "meanvalue", "guided"}
         The grid is for dim 1 to 3; "particles" and "walk" sample in any dimension; "meanvalue" averages over heat balls on
-        the grid's solution; "network" guides walks by a network. "auto" takes the grid where there is one, else particles and
+        the grid's solution; "guided" walks along a log-density that is fitted to trajectories. "auto" takes the grid where there is one, else particles and
         walks, each where it is better.
     samples : int
         Walks per point, trajectories, or antithetic pairs per point of "meanvalue"; default: 100000, 32768 and 10000. With
@@ -147,8 +147,6 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
         Cells per axis of the grid, even and at least 32; default: chosen.
     box : array_like of shape (2,) or (dim, 2)
         Low and high of the grid's axes; default: chosen from the problem and `at`.
-    training : int
-        Training steps of "network"; default: 3000. Its `samples` are walks per point, default: 256.
     seed : int
         Seed of all random numbers.
     threads : int
@@ -236,8 +234,6 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
         settings.method = choice("method", method, METHODS)
         if cells is not None or box is not None:
             settings.grid = ctypes.pointer(_grid(run.dim, cells, box))
-        if training is not None:
-            settings.network = ctypes.pointer(_network(training))
         _fill_sampling(settings.sampling.contents, stderr, stderr_score, max_time, state, save_every, resume)
         run.take_paths(settings.sampling.contents, paths, path_times)
         return run.solve(settings, _config(given), [name for name, value in given.items() if callable(value)])
@@ -482,13 +478,6 @@ def _grid(dim, cells, box):
                                 f"({dim}, 2), each low below its high")
         for axis, (low, high) in enumerate(sides):
             settings.low[axis], settings.high[axis] = low, high
-    return settings
-
-
-def _network(training):
-    settings = NetworkSettings()
-    library.hb_network_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
-    settings.training_steps = uint64("training", training)
     return settings
 
 

@@ -133,6 +133,43 @@ hb_status hb_problem_drift_each(hb_context *context, const hb_problem *problem, 
     return status;
 }
 
+/* A callback's, from its Jacobian. */
+static hb_status drift_turned_densely(hb_context *context, const hb_problem *problem,
+                                      const double *t, size_t n, const double *x, const double *b,
+                                      double *out)
+{
+    const size_t d = (size_t)problem->dim;
+    double *jacobian;
+    HB_TRY(HB_NEW(context, jacobian, n * d * d));
+    const hb_drift_values values = {.jacobian = jacobian};
+    const hb_status status = drift_evaluate(context, problem, t, 1, n, x, &values);
+    for (size_t i = 0; i < n && status == HB_OK; i++)
+        for (size_t j = 0; j < d; j++) {
+            out[i * d + j] = 0;
+            for (size_t k = 0; k < d; k++)
+                out[i * d + j] += jacobian[(i * d + k) * d + j] * b[i * d + k];
+        }
+    hb_release(context, jacobian);
+    return status;
+}
+
+hb_status hb_problem_drift_turned(hb_context *context, const hb_problem *problem, size_t n,
+                                  const double *x, const double *tau, const double *b, double *out)
+{
+    double *times; // t and g^2/2, (n) each
+    HB_TRY(HB_NEW(context, times, 2 * n));
+    hb_status status =
+        hb_time_change_times(context, problem->change, n, tau, times, times + n);
+    if (status == HB_OK)
+        status = problem->drift.callback
+                     ? drift_turned_densely(context, problem, times, n, x, b, out)
+                     : hb_drift_text_turned(context, &problem->drift, times, 1, n, x, b, out);
+    for (size_t i = 0; i < n * (size_t)problem->dim && status == HB_OK; i++)
+        out[i] /= times[n + i / (size_t)problem->dim];
+    hb_release(context, times);
+    return status;
+}
+
 hb_status hb_problem_raw_drift(hb_context *context, const hb_problem *problem, size_t n,
                                const double *x, const double *t, double *f, double *jacobian,
                                double *rate)

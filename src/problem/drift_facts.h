@@ -42,6 +42,11 @@ hb_status hb_problem_ranges(hb_context *context, const hb_problem *problem, cons
 hb_status hb_problem_features(hb_context *context, const hb_problem *problem, int axis,
                               const hb_interval *range, hb_features *out);
 
+/* out[n][d] = J' b of b[n][d] at x[n][d] and tau[n], J = dF_i/dx_j; sparse for formulas. What is not
+ * finite is handed out as it is. */
+hb_status hb_problem_drift_turned(hb_context *context, const hb_problem *problem, size_t n,
+                                  const double *x, const double *tau, const double *b, double *out);
+
 /* f[n][d] as it was given, its jacobian[n][d][d] (NULL: not wanted) at x[n][d] and the times t[n],
  * and rate[n] = g^2/2. What is not finite is handed out as it is. */
 hb_status hb_problem_raw_drift(hb_context *context, const hb_problem *problem, size_t n,

@@ -228,6 +228,38 @@ static hb_status drift_run_jacobian(hb_context *context, const hb_drift *drift, 
     return status;
 }
 
+/* out[n][d] = J' b[n][d] */
+static void drift_turn_rows(const hb_drift *drift, size_t n, const double *rows, const double *b,
+                            double *out)
+{
+    const size_t d = (size_t)drift->dim, width = (size_t)drift->n_entries;
+    memset(out, 0, n * d * sizeof *out);
+    for (size_t row = 0; row < n; row++)
+        for (size_t k = 0; k < width; k++)
+            out[row * d + drift->entries[k] % d] +=
+                rows[row * width + k] * b[row * d + drift->entries[k] / d];
+}
+
+hb_status hb_drift_text_turned(hb_context *context, const hb_drift *drift, const double *t,
+                               size_t t_step, size_t n, const double *x, const double *b,
+                               double *out)
+{
+    const size_t d = (size_t)drift->dim, width = (size_t)drift->n_entries;
+    const size_t block = hb_drift_rows(n, width);
+    double *rows;
+    HB_TRY(HB_NEW(context, rows, block * width + 1));
+    hb_status status = HB_OK;
+    for (size_t i = 0; i < n && status == HB_OK; i += block) {
+        const size_t count = n - i < block ? n - i : block;
+        if (width > 0)
+            status = hb_program_run_times(context, drift->jacobian, count, x + i * d,
+                                          t + i * t_step, t_step, rows);
+        if (status == HB_OK) drift_turn_rows(drift, count, rows, b + i * d, out + i * d);
+    }
+    hb_release(context, rows);
+    return status;
+}
+
 hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, const double *t,
                                  size_t t_step, size_t n, const double *x,
                                  const hb_drift_values *out)

@@ -65,6 +65,10 @@ typedef struct hb_drift_values {
 hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, const double *t,
                                  size_t t_step, size_t n, const double *x,
                                  const hb_drift_values *out);
+/* out[n][d] = J' b of b[n][d], J = df_i/dx_j. */
+hb_status hb_drift_text_turned(hb_context *context, const hb_drift *drift, const double *t,
+                               size_t t_step, size_t n, const double *x, const double *b,
+                               double *out);
 hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift, const double *t,
                                      size_t t_step, size_t n, const double *x,
                                      const hb_drift_values *out);

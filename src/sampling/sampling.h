@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "sampling/estimator.h"
 
-enum { HB_MOST_RUNS = 2 };
+enum { HB_MOST_RUNS = 3 };
 
 /* The settings of a solution with all their parts. */
 typedef struct hb_solve_plan {
@@ -18,7 +18,6 @@ typedef struct hb_solve_plan {
     hb_mean_settings mean;
     hb_grid_settings grid;
     hb_sampling_settings sampling;
-    hb_network_settings network;
     unsigned given;    /* hb_solve_setting: what differs from its default */
     int ignore_unread; /* settings that the method does not read are no fault */
 } hb_solve_plan;

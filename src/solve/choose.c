@@ -45,7 +45,11 @@ void hb_solve_facts_read(const hb_problem *problem, const hb_solve_plan *plan, d
                             .start_moves = hb_initial_moves(problem),
                             .pulses = hb_problem_cuts(problem)->n > 0,
                             .own_paths = plan->sampling.paths != NULL,
-                            .n_points = plan->n_points};
+                            .n_points = plan->n_points,
+                            .broken = hb_problem_facts(problem)->n_breaks > 0 ||
+                                      hb_problem_initial_facts(problem)->jumps ||
+                                      hb_problem_initial_facts(problem)->box ||
+                                      hb_problem_initial_facts(problem)->broken == 2};
 }
 
 /* ---- rows ---- */

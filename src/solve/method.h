@@ -41,6 +41,7 @@ typedef struct hb_solve_facts {
     int start_moves;    /* a linear drift carries the initial density in closed form */
     int pulses;         /* the formulas have narrow pulses in t */
     int own_paths;      /* trajectories of the user are given */
+    int broken;         /* kinks, jumps or poles of the drift, or jumps of the initial density */
     size_t n_points;
 } hb_solve_facts;
 

@@ -15,7 +15,7 @@
     X(long_run)                                                                                    \
     X(walk)                                                                                        \
     X(meanvalue)                                                                                   \
-    X(network)
+    X(guided)
 
 #define DECLARATION(name) extern const hb_method_ops hb_method_##name;
 #define ROW(name) &hb_method_##name,

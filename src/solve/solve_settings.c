@@ -20,13 +20,6 @@ void hb_sampling_settings_default(size_t size, hb_sampling_settings *settings)
     hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
-void hb_network_settings_default(size_t size, hb_network_settings *settings)
-{
-    const hb_network_settings defaults = {
-        .training_steps = 3000, .width = 128, .walk_steps = 64, .probes = 32};
-    hb_sized_default(sizeof defaults, &defaults, size, settings);
-}
-
 void hb_solve_settings_default(size_t size, hb_solve_settings *settings)
 {
     const hb_solve_settings defaults = {.method = HB_METHOD_AUTO, .time = NAN};
@@ -39,7 +32,7 @@ const char *hb_solve_setting_name(unsigned setting)
 {
     static const char *const names[] = {"cells",    "box",    "degree", "samples",
                                         "lift",     "radius", "stderr", "stderr-score",
-                                        "max-time", "state",  "paths",  "training"};
+                                        "max-time", "state",  "paths"};
     for (unsigned k = 0; k < sizeof names / sizeof *names; k++)
         if (setting == 1U << k) return names[k];
     return "";
@@ -59,12 +52,7 @@ static unsigned plan_settings_given(const hb_solve_plan *p)
 {
     const hb_sampling_settings *s = &p->sampling;
     hb_mean_settings mean;
-    hb_network_settings network;
     hb_mean_settings_default(sizeof mean, &mean);
-    hb_network_settings_default(sizeof network, &network);
-    const int trained =
-        p->network.training_steps != network.training_steps || p->network.width != network.width ||
-        p->network.walk_steps != network.walk_steps || p->network.probes != network.probes;
     const struct {
         unsigned setting;
         int given;
@@ -76,8 +64,7 @@ static unsigned plan_settings_given(const hb_solve_plan *p)
                 {HB_SOLVE_SETTING_STDERR_SCORE, s->score_error > 0},
                 {HB_SOLVE_SETTING_MAX_TIME, s->max_time > 0},
                 {HB_SOLVE_SETTING_STATE, s->state != NULL},
-                {HB_SOLVE_SETTING_PATHS, s->paths != NULL},
-                {HB_SOLVE_SETTING_TRAINING, trained}};
+                {HB_SOLVE_SETTING_PATHS, s->paths != NULL}};
     unsigned given = plan_settings_of_grid(&p->grid);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         if (rows[k].given) given |= rows[k].setting;
@@ -92,7 +79,6 @@ hb_status hb_solve_plan_read(hb_context *context, const hb_problem *problem,
     HB_SIZED_READ(context, hb_mean_settings, s.mean, &out->mean);
     HB_SIZED_READ(context, hb_grid_settings, s.grid, &out->grid);
     HB_SIZED_READ(context, hb_sampling_settings, s.sampling, &out->sampling);
-    HB_SIZED_READ(context, hb_network_settings, s.network, &out->network);
     const double *own;
     const size_t n_own = hb_problem_times(problem, &own);
     out->method = s.method;
