@@ -120,7 +120,9 @@ const hb_command hb_command_budget = {
         "1/sqrt(pi) and by the paper's C_d. With --tau it also prints the largest drift budget K = "
         "A + C for that time; with the three --u0 options it prints bounds of u, ln u, u ln u and "
         "the score. A bound that is not guaranteed is - in the table and null in JSON.",
-    .examples = {"heatball budget --dim 2 --drift-sup 1.5 --div-sup 0.5 --u0-min 0.05 --u0-max 0.4 "
+    .examples = {"heatball budget --dim 2 --drift-sup 1.5 --div-sup 0.5",
+                 "heatball budget --dim 2 --drift-sup 1.5 --div-sup 0.5 --tau 0.02",
+                 "heatball budget --dim 2 --drift-sup 1.5 --div-sup 0.5 --u0-min 0.05 --u0-max 0.4 "
                  "--u0-grad 0.3 --tau 0.02"},
     .options = budget_options,
     .size = sizeof(budget_values),

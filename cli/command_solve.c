@@ -65,7 +65,7 @@ static const hb_option solve_options[] = {
               .max = INFINITY, .rules = HB_OPTION_ABOVE),
     HB_PROBLEM_BALL,
     HB_OPTION(UNSIGNED, "training-steps", "N", training,
-              "steps of the training of --method network; 3000 if not given", .min = 10, .max = 1e9,
+              "steps of the training of --method network; default: 3000", .min = 10, .max = 1e9,
               .old = "training"),
     HB_OPTION(TEXT, "paths", "FILE.npy", paths,
               "particles from these trajectories, an array [path][time][dim]"),

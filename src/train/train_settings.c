@@ -31,8 +31,8 @@ static const hb_setting rows[] = {
            "log-densities normalised and the weights of modes right, and keep a network from "
            "memorising few samples; the score gains in low density for tau of 0.1 and more"),
     CHOICE(head, RESULT, HB_HEAD_ENERGY, "energy", hb_head_names,
-           "what the network gives: the score, ln u with the score as its gradient, or (plane "
-           "only) a gradient and a rotation"),
+           "what the network gives: the score, ln u with the score as its gradient, or (two "
+           "dimensions) a gradient and a rotation"),
     CHOICE(process, RESULT, HB_PROCESS_OU, "ou", hb_process_names,
            "the process that makes noise of the data"),
     POINTER(drift, "F(x) of dx = F dtau + sqrt(2) dW"),
