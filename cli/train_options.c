@@ -99,7 +99,7 @@ const hb_option hb_train_options[] = {
     SETTING("batch", "N", batch),
     RENAMED("rate", "lr", "RATE", rate, 0),
     SETTING("ema", "DECAY", ema),
-    RENAMED("clip-gradient", "clip", "NORM", clip, 0),
+    RENAMED("clip-gradient", "clip", "NORM", clip_gradient, 0),
     SETTING("seed", "S", seed),
     TOLD("checkpoint-every", "E", checkpoint_every,
          "keep a checkpoint, -o with .ckpt at its end, and renew it after so many epochs", .min = 1,

@@ -77,7 +77,7 @@ def _at_times(function, points, times):
     return values
 
 
-@renamed(points="cells")
+@renamed(points="cells", training="training_steps")
 def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initial | None = None,
           time: ArrayLike | None = None, at: ArrayLike | None = None, *, dim: int | None = None,
           params: Mapping[str, float] | None = None, facts: str | Sequence[str] = (), method: str = "auto",
@@ -85,7 +85,7 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
           max_time: float | None = None, paths: ArrayLike | None = None, path_times: ArrayLike | None = None,
           state: Path | None = None, save_every: float | None = None, resume: bool = False,
           radius: float | None = None, lift: int | None = None, degree: int = 0, cells: int | None = None,
-          box: ArrayLike | None = None, training: int | None = None,
+          box: ArrayLike | None = None, training_steps: int | None = None,
           seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None,
           heatball: str | None = None) -> Solution:
     """Solve dx = f(x, t) dt + G(x, t) dW from an initial density, at points.
@@ -147,7 +147,7 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
         Cells per axis of the grid, even and at least 32; default: chosen.
     box : array_like of shape (2,) or (dim, 2)
         Low and high of the grid's axes; default: chosen from the problem and `at`.
-    training : int
+    training_steps : int
         Training steps of "network"; default: 3000. Its `samples` are walks per point, default: 256.
     seed : int
         Seed of all random numbers.
@@ -236,8 +236,8 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
         settings.method = choice("method", method, METHODS)
         if cells is not None or box is not None:
             settings.grid = ctypes.pointer(_grid(run.dim, cells, box))
-        if training is not None:
-            settings.network = ctypes.pointer(_network(training))
+        if training_steps is not None:
+            settings.network = ctypes.pointer(_network(training_steps))
         _fill_sampling(settings.sampling.contents, stderr, stderr_score, max_time, state, save_every, resume)
         run.take_paths(settings.sampling.contents, paths, path_times)
         return run.solve(settings, _config(given), [name for name, value in given.items() if callable(value)])
@@ -485,10 +485,10 @@ def _grid(dim, cells, box):
     return settings
 
 
-def _network(training):
+def _network(training_steps):
     settings = NetworkSettings()
     library.hb_network_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
-    settings.training_steps = uint64("training", training)
+    settings.training_steps = uint64("training_steps", training_steps)
     return settings
 
 

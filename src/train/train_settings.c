@@ -48,7 +48,7 @@ static const hb_setting rows[] = {
     NUMBER(rate, RESULT | ABOVE, 0.002, 0, 10, "peak learning rate of Adam, with a cosine to 0"),
     NUMBER(ema, RESULT | BELOW, 0.998, 0, 1,
            "decay of the averaged weights, which are what the model has"),
-    NUMBER(clip, RESULT, 1, 0, 1e30, "largest norm of a gradient; 0: none"),
+    NUMBER(clip_gradient, RESULT, 1, 0, 1e30, "largest norm of a gradient; 0: none"),
     NUMBER(tau_min, RESULT | ABOVE, 0.001, 0, 1e6, "smallest tau of the training"),
     NUMBER(tau_max, RESULT | ABOVE, 3, 0, 1e6, "largest tau of the training"),
     NUMBER(tau_focus, RESULT, 0, 0, 0.9,
