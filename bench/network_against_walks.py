@@ -102,10 +102,10 @@ def measure(name, given):
     tau, rng = float(name.split(":")[1]), np.random.default_rng(given.seed)
     problem = Problem(name.split(":")[0], given.seed)
     draw, exact = problem.solve_line(tau)
-    s, total = run(problem, "network", draw(given.many, rng), tau, training=given.training, samples=given.guided, seed=given.seed)
+    s, total = run(problem, "network", draw(given.many, rng), tau, training_steps=given.training, samples=given.guided, seed=given.seed)
     walked = s.samples > 0
     ours, guided = judged(s, exact, ~walked, 1), judged(s, exact, walked, 2)
-    _, few = run(problem, "network", draw(3, rng), tau, training=10, samples=given.guided)
+    _, few = run(problem, "network", draw(3, rng), tau, training_steps=10, samples=given.guided)
     show(name, "network", total, ours)
     show(name, "guided", few / 3, guided, points_from_which(total, ours, few / 3, guided))
     inside = [guided[0][2]]

@@ -13,7 +13,7 @@
 
 typedef struct budget_values {
     int dim, json;
-    double drift_sup, div_sup, theta, u0_min, u0_max, u0_grad, at;
+    double drift_sup, div_sup, theta, u0_min, u0_max, u0_grad, tau;
 } budget_values;
 
 #define VALUES budget_values
@@ -32,7 +32,7 @@ static const hb_option budget_options[] = {
               .max = INFINITY, .rules = HB_OPTION_ABOVE),
     HB_OPTION(REAL, "u0-grad", "S", u0_grad,
               "supremum of the length of its gradient, for the bounds", .max = INFINITY),
-    HB_OPTION(REAL, "tau", "TAU", at,
+    HB_OPTION(REAL, "tau", "TAU", tau,
               "time tau at which to evaluate; default: the end T0 of the window", .max = INFINITY,
               .rules = HB_OPTION_ABOVE, .old = "at"),
     HB_OPTION_JSON,
@@ -71,7 +71,7 @@ static void add_window(hb_report *report, const budget_values *v, const hb_budge
     hb_report_real(report, "Lambda_paper", b->Lambda_paper, "K sqrt(T) (sqrt(T) + 2 C_d)");
     hb_report_boolean(report, "inside", b->inside, "Lambda <= theta");
     hb_report_boolean(report, "inside_paper", b->inside_paper, "Lambda_paper <= theta");
-    if (isnan(v->at)) return;
+    if (isnan(v->tau)) return;
     hb_report_real(report, "K_for_T", b->K_for_T, "largest K with Lambda(T) <= theta");
     hb_report_real(report, "K_for_T_paper", b->K_for_T_paper, "the same by the paper's constant");
 }
@@ -102,7 +102,7 @@ static hb_status run_budget(hb_session *session, const void *values)
     settings.u0_min = v->u0_min;
     settings.u0_max = v->u0_max;
     settings.u0_grad = v->u0_grad;
-    settings.at = v->at;
+    settings.tau = v->tau;
     hb_budget budget;
     HB_TRY(hb_budget_compute(hb_session_context(session), &settings, sizeof budget, &budget));
     hb_report *report = hb_report_create();
@@ -120,7 +120,9 @@ const hb_command hb_command_budget = {
         "1/sqrt(pi) and by the paper's C_d. With --tau it also prints the largest drift budget K = "
         "A + C for that time; with the three --u0 options it prints bounds of u, ln u, u ln u and "
         "the score. A bound that is not guaranteed is - in the table and null in JSON.",
-    .examples = {"heatball budget --dim 2 --drift-sup 1.5 --div-sup 0.5 --u0-min 0.05 --u0-max 0.4 "
+    .examples = {"heatball budget --dim 2 --drift-sup 1.5 --div-sup 0.5",
+                 "heatball budget --dim 2 --drift-sup 1.5 --div-sup 0.5 --tau 0.02",
+                 "heatball budget --dim 2 --drift-sup 1.5 --div-sup 0.5 --u0-min 0.05 --u0-max 0.4 "
                  "--u0-grad 0.3 --tau 0.02"},
     .options = budget_options,
     .size = sizeof(budget_values),

@@ -62,7 +62,8 @@ const hb_command hb_command_constants = {
     .summary = "print the constants of the heat ball in a dimension",
     .text = "Prints the constants of the heat ball and of its measures in closed form, one per "
             "line with its meaning. Those that are infinite are inf in the table and null in JSON.",
-    .examples = {"heatball constants --dim 3"},
+    .examples = {"heatball constants --dim 3", "heatball constants --dim 2 --lift 2",
+                 "heatball constants --dim 16 --json"},
     .options = constants_options,
     .size = sizeof(constants_values),
     .run = run_constants,

@@ -161,7 +161,8 @@ const hb_command hb_command_data = {
             "the Ornstein-Uhlenbeck and the variance-exploding process is exact at every tau; rows "
             "are independent draws x_1, x_2. Image sets are files in the IDX format; a row is an "
             "image from its top left corner, pixels 0 black to 1 white.",
-    .examples = {"heatball data export two_moon -n 2000 --seed 7 -o moons.npy"},
+    .examples = {"heatball data list", "heatball data show two_moon --plot moons.svg",
+                 "heatball data export two_moon -n 2000 --seed 7 -o moons.npy"},
     .options = data_options,
     .size = sizeof(hb_data_values),
     .run = run_data,

@@ -192,7 +192,10 @@ const hb_command hb_command_helmholtz = {
             "flow through the boundary. Prints the masses (fractions of the squares) and writes "
             "field.npy, gradient.npy and rotation.npy of shape (ny, nx, 2), helmholtz.json and a "
             "figure into a directory.",
-    .examples = {"heatball helmholtz model.safetensors --tau 0.5 -o parts"},
+    .examples =
+        {"heatball helmholtz model.safetensors --tau 0.5 -o parts",
+         "heatball helmholtz model.safetensors --tau 0.1 --box \"-3 3\" --points 65 -o centre",
+         "heatball helmholtz parts/field.npy --spacing 0.05 -o again"},
     .options = helmholtz_options,
     .size = sizeof(hb_helmholtz_values),
     .run = run_helmholtz,

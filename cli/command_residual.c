@@ -275,7 +275,11 @@ const hb_command hb_command_residual = {
             "residual_error, scaled, scaled_error.",
     .examples =
         {"heatball residual --drift \"x1 - x1^3\" --noise 1 --initial "
-         "\"gaussian(mean=0,var=1)\" --time 1 --at \"-1;0.5\" --radii 0.1,0.2,0.4 --degree 7"},
+         "\"gaussian(mean=0,var=1)\" --time 1 --at \"-1;0.5\" --radii 0.1,0.2,0.4 --degree 7",
+         "heatball residual --drift \"x - x^3\" --initial \"gaussian(mean=0,var=1)\" --time 0.5 "
+         "--at=-2:2:9 --radii 0.2 -o residuals.csv",
+         "heatball residual --drift \"y, -x - y\" --noise 0.7 --initial \"gaussian(mean=0 "
+         "0,var=0.5)\" --time 1 --at \"0,0; 1,0.5\" --radii 0.1,0.3 --quantity u"},
     .options = residual_options,
     .size = sizeof(residual_values),
     .run = run_residual,

@@ -110,7 +110,9 @@ const hb_command hb_command_study = {
     .summary = "run one study of the paper: its tables and figures",
     .text = "Runs a study and writes its tables (.csv) and figures (.svg, .png, with the .csv "
             "behind them) into a directory. The table is printed too, then the directory.",
-    .examples = {"heatball study sampler --quick -o sampler-study"},
+    .examples = {"heatball study sampler --quick -o sampler-study",
+                 "heatball study identities --quick --seed 7 -o identities-7",
+                 "heatball study sampler --quick --resume -o sampler-study"},
     .options = study_options,
     .size = sizeof(study_values),
     .run = run_study};
@@ -156,7 +158,9 @@ const hb_command hb_command_reproduce = {
         "the paper's claims in order, with its numbers beside ours, a verdict, tables and figures, "
         "and DIR/results.json with all numbers. The tables are printed too, then the path of the "
         "page. A study that cannot run leaves a sentence in its place, and the exit code is 1.",
-    .examples = {"heatball reproduce --quick -o demo"},
+    .examples = {"heatball reproduce --quick -o demo",
+                 "heatball reproduce --quick --only identities,sampler -o two",
+                 "heatball reproduce --quick --join -o two"},
     .options = reproduce_options,
     .size = sizeof(reproduce_values),
     .run = run_reproduce};

@@ -45,10 +45,9 @@ extern const char *const hb_convention_names[];
         HB_OPTION(                                                                                 \
             TEXT, "noise", "EXPR", problem.noise,                                                  \
             "noise: one formula for all axes, one for each by commas, or the rows of a matrix "    \
-            "by semicolons, in t and x; 1 when neither here nor in the file"),                     \
+            "by semicolons, in t and x; default: that of the file, or 1"),                         \
         HB_OPTION(CHOICE, "convention", NULL, problem.convention,                                  \
-                  "how noise that depends on x is meant; ito when neither here nor in the "        \
-                  "file",                                                                          \
+                  "how noise that depends on x is meant; default: that of the file, or ito",       \
                   .choices = hb_convention_names),                                                 \
         HB_OPTION(TEXT, "initial", "SPEC", problem.initial,                                        \
                   "initial density: gaussian(mean=..., var=...), mixture(FILE.csv), "              \
@@ -67,7 +66,7 @@ extern const char *const hb_convention_names[];
 #define HB_PROBLEM_SAMPLES                                                                         \
     HB_OPTION(UNSIGNED, "samples", "N", problem.samples,                                           \
               "walks per point, trajectories, or antithetic pairs per point and average; "         \
-              "without it 100000 walks, 32768 trajectories, 10000 pairs",                          \
+              "default: 100000 walks, 32768 trajectories, 10000 pairs",                            \
               .min = 2, .max = 1e15)
 #define HB_PROBLEM_BALL                                                                            \
     HB_OPTION(INTEGER, "lift", "M", problem.lift,                                                  \

@@ -60,8 +60,8 @@ const hb_option hb_train_options[] = {
               "images: only the first N of them; default: all", .min = 2, .max = 1e9),
     HB_OPTION_HEADING("Process"),
     TOLD("process", NULL, process,
-         "the process that makes noise of the data: Ornstein-Uhlenbeck or variance-exploding; ou "
-         "when neither this nor --drift is given",
+         "the process that makes noise of the data: Ornstein-Uhlenbeck or variance-exploding; "
+         "default: ou, without --drift",
          .choices = processes),
     HB_OPTION(TEXT, "drift", "EXPR", drift,
               "instead of --process: F(x) of dx = F dtau + sqrt(2) dW, components separated by "
@@ -71,8 +71,7 @@ const hb_option hb_train_options[] = {
               "axes, one for each by commas, or the rows of a matrix by semicolons; what a change "
               "of coordinates makes one number, as 0.2*x[i]"),
     HB_OPTION(CHOICE, "convention", NULL, convention,
-              "how noise that depends on x is meant; ito when it is not given",
-              .choices = hb_convention_names),
+              "how noise that depends on x is meant; default: ito", .choices = hb_convention_names),
     HB_OPTION(TEXTS, "param", "NAME=VALUE", params,
               "a named number of --drift and --noise, as a=2; may be given several times"),
     SETTING("tau-min", "T", tau_min),
@@ -100,7 +99,7 @@ const hb_option hb_train_options[] = {
     SETTING("batch", "N", batch),
     RENAMED("rate", "lr", "RATE", rate, 0),
     SETTING("ema", "DECAY", ema),
-    RENAMED("clip-gradient", "clip", "NORM", clip, 0),
+    RENAMED("clip-gradient", "clip", "NORM", clip_gradient, 0),
     SETTING("seed", "S", seed),
     TOLD("checkpoint-every", "E", checkpoint_every,
          "keep a checkpoint, -o with .ckpt at its end, and renew it after so many epochs", .min = 1,

@@ -118,7 +118,7 @@ def c_strings(text):
         line_start = text.rfind("\n", 0, match.start()) + 1
         if text[line_start:match.start()].lstrip().startswith("#include"):
             continue
-        gap = text[end:match.start()] if end is not None else "x"
+        gap = text[end:match.start()].replace("\\\n", "\n") if end is not None else "x"  # also in a macro
         if gap.strip():
             if " " in kept:
                 yield start, kept

@@ -54,6 +54,7 @@ suppress_warnings = ["myst.header", "misc.highlighting_failure"]
 STYLE = """
 @media (min-width: 82em) { .content { width: 52em; padding: 0 2em; } }
 .highlight-none pre, .highlight-text pre { white-space: pre-wrap; }
+@media (max-width: 56em) { .highlight pre { font-size: 0.6875rem; } }
 article img { max-width: 100%; height: auto; }
 article table.docutils { font-size: 0.88em; display: block; overflow-x: auto; border: 0; box-shadow: none; }
 article table.docutils td, article table.docutils th { vertical-align: top; }

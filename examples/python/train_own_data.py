@@ -28,7 +28,7 @@ def rows(n, seed):
 directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
 data, held = rows(2000, seed=1), rows(1000, seed=2)
 
-model = heatball.train(data, method="hb", steps=800, width=64, depth=3, progress=True)
+model = heatball.train(data, loss="hb", steps=800, width=64, depth=3, progress=True)
 print(model)
 print(f"scale of the data {model.scale:.2f}, parameters {model.parameters}")
 

@@ -27,16 +27,16 @@ typedef struct hb_budget_settings {
     int (*sup)(void *user, double T, double *drift_sup, double *div_sup);
     void *sup_user;
     double u0_min, u0_max, u0_grad; /* of the initial density; NaN (default): not given */
-    double at;                      /* tau at which to evaluate; NaN (default): not given */
+    double tau;                     /* the time at which to evaluate; NaN (default): not given */
 } hb_budget_settings;
 
 typedef struct hb_budget {
     double C_d, C_sharp;
     double T0, T0_paper;           /* Lambda(T0) = theta; infinite when K = 0 */
-    double T;                      /* `at`, or T0 when no time is given */
+    double T;                      /* `tau`, or T0 when no time is given */
     double K;                      /* A(T) + C(T) */
     double Lambda, Lambda_paper;   /* Lambda(T) by both constants */
-    double K_for_T, K_for_T_paper; /* largest K with Lambda(T) <= theta; NaN without `at` */
+    double K_for_T, K_for_T_paper; /* largest K with Lambda(T) <= theta; NaN without `tau` */
     int inside, inside_paper;      /* Lambda(T) <= theta */
     /* Bounds at T when u0_min, u0_max, u0_grad are given, else NaN: */
     double u_lower, u_upper;     /* two-sided bounds of u */

@@ -42,7 +42,7 @@ typedef struct hb_train_settings {
     double max_time;         /* seconds of training after which it ends; 0 (default): none */
     double rate;             /* peak learning rate, with a cosine to 0; 2e-3 */
     double ema;              /* decay of the averaged weights; 0.998 */
-    double clip;             /* largest norm of the gradient; 0: none; default 1 */
+    double clip_gradient;    /* largest norm of the gradient; 0: none; default 1 */
     double tau_min, tau_max; /* 1e-3, 3; log-uniform */
     double tau_focus;        /* more rows around the middle of ln tau: 0 (default) to 0.9 */
     double weight;           /* of the constraint; NaN (default): of the loss's own recipe */

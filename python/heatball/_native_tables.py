@@ -525,7 +525,7 @@ BudgetSettings._fields_ = [
     ("u0_min", c_double),
     ("u0_max", c_double),
     ("u0_grad", c_double),
-    ("at", c_double),
+    ("tau", c_double),
 ]
 
 Budget._fields_ = [
@@ -925,7 +925,7 @@ TrainSettings._fields_ = [
     ("max_time", c_double),
     ("rate", c_double),
     ("ema", c_double),
-    ("clip", c_double),
+    ("clip_gradient", c_double),
     ("tau_min", c_double),
     ("tau_max", c_double),
     ("tau_focus", c_double),

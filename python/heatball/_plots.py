@@ -220,8 +220,8 @@ def _pictures(s: Any, quantity: str, which: Sequence[int], ax: Any) -> Any:
             one.plot(s.points[:, 0], s.points[:, 1], "s", color="black", markerfacecolor="none", markersize=5,
                      label="requested points")
             one.legend(loc="upper right")
-        one.set_xlabel("x_1")
-        one.set_ylabel("x_2")
+        one.set_xlabel("$x_1$")
+        one.set_ylabel("$x_2$")
         if len(s.t) > 1:
             one.set_title(f"t = {s.t[k]:.4g}")
     figure.colorbar(drawn, ax=list(used), label="density" if arrows else quantity, extend="min" if cut else "neither")
@@ -356,7 +356,7 @@ def plot_model(model: Any, x: Any, tau: Any, n: int | None, label: Any, seed: in
     ax = new_axes(ax)
     if model.image_height:
         return _images(ax, model, x)
-    names = model.columns or [f"x_{j + 1}" for j in range(model.dim)]
+    names = model.columns or [f"$x_{{{j + 1}}}$" for j in range(model.dim)]
     tau = min(max(TAU, model.tau_min), model.tau_max) if tau is None else real("tau", tau)
     rows = f"{len(x)} generated rows" if made else f"{len(x)} rows"
     if model.dim == 1:

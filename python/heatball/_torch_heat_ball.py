@@ -108,7 +108,7 @@ def heat_ball_loss(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float],
     -----
     rho is the scaled residual, h Huber's function (rho^2/2 up to 1, |rho| - 1/2 beyond), b the variance of the process's noise
     at the anchor (with `directions` a b; of a log-density under ou and ve 0.0392 max(1, dim/8) where b is below 0.0392, that is
-    below tau = 0.02). It is the loss of ``heatball.train(method="hb")`` without its weight.
+    below tau = 0.02). It is the loss of ``heatball.train(loss="hb")`` without its weight.
 
     Examples
     --------

@@ -33,8 +33,8 @@ NUMBERS = {name for name, row in SETTINGS.items()
 WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
 
 
-@renamed(ball_share="time_fraction")
-def train(data: Mixture | Path | ArrayLike, method: str = "hb", *,
+@renamed(ball_share="time_fraction", method="loss", clip="clip_gradient")
+def train(data: Mixture | Path | ArrayLike, loss: str = "hb", *,
           # data and process
           labels: ArrayLike | None = None, n: int = 2000, pixels: tuple[float, float] | None = None,
           standardise: str | bool | None = None, process: str = "ou", drift: str | Sequence[str] | None = None,
@@ -50,7 +50,7 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *,
           anchor_spread: float | None = None, anchor_tau_min: float = 0.0, constraint_every: int = 0,
           # run
           epochs: int = 600, batch: int = 256, steps: int = 0, max_time: float = 0.0, rate: float = 0.002,
-          ema: float = 0.998, clip: float = 1.0, seed: int = 42, checkpoint: Path | None = None,
+          ema: float = 0.998, clip_gradient: float = 1.0, seed: int = 42, checkpoint: Path | None = None,
           checkpoint_every: int = 0, resume: bool = False, log: Path | None = None,
           watch: Callable[[int, Model], Any] | None = None, watch_every: int = 0,
           progress: bool | Callable[[int, int], Any] | None = None, threads: int = 0) -> Model:
@@ -64,7 +64,7 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *,
     data : array_like of shape (n, dim), or (n,) for dim = 1; (n, height, width); Mixture; or str
         Samples of any real dtype; grey images, as `images` returns them; a mixture, or the name of a data set, from
         which `n` samples are drawn; or the path of a .npy or .csv file. The model keeps the names in the header of a .csv.
-    method : {"hb", "dsm", "fp", "hb-paper"}
+    loss : {"hb", "dsm", "fp", "hb-paper"}
         The loss: denoising and the heat-ball residual, denoising alone, denoising and the pointwise Fokker-Planck residual,
         or the heat-ball loss as printed in the paper.
     labels : array_like of int of shape (n,)
@@ -133,7 +133,7 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *,
         Steps of the optimiser instead of epochs; 0: epochs.
     max_time : float
         Seconds after which the training ends; 0: no limit.
-    rate, ema, clip : float
+    rate, ema, clip_gradient : float
         Peak learning rate of Adam, decay of the averaged weights, largest norm of a gradient (0: no limit).
     seed : int
         Seed of all random numbers.
@@ -194,11 +194,11 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *,
     >>> heatball.train(x, "dms")
     Traceback (most recent call last):
     ...
-    heatball.ArgumentError: method is 'dms'; it must be dsm, fp, hb or hb-paper
+    heatball.ArgumentError: loss is 'dms'; it must be dsm, fp, hb or hb-paper
     """
     given = {name: value for name, value in locals().items() if name in NUMBERS}
     settings = filled(TrainSettings, library.hb_train_settings_default, given)
-    settings.loss = choice("method", method, METHODS)
+    settings.loss = choice("loss", loss, METHODS)
     settings.head = choice("head", head, HEADS)
     data = _images(settings, data, pixels)
     x, exact, settings.columns = _data(data, n, seed)

@@ -48,7 +48,7 @@ class ScoreDensity:
 
     Parameters
     ----------
-    method : {"hb", "dsm", "fp"}
+    loss : {"hb", "dsm", "fp"}
         The loss of `heatball.train`.
     maps : str or list
         "auto": for each column that of identity, arsinh, log and logit under which it is nearest to a Gaussian. "none":
@@ -111,10 +111,10 @@ class ScoreDensity:
     maps_: list[str]
     n_features_in_: int
 
-    def __init__(self, method: str = "hb", *, maps: str | Sequence[Any] = "auto", steps: int = 2000,
+    def __init__(self, loss: str = "hb", *, maps: str | Sequence[Any] = "auto", steps: int = 2000,
                  width: int = 128, depth: int = 3, batch: int = 256, likelihood: str = "auto",
                  error: float = 0.05, seed: int = 42, threads: int = 0) -> None:
-        self.method, self.maps, self.steps, self.width, self.depth, self.batch = method, maps, steps, width, depth, batch
+        self.loss, self.maps, self.steps, self.width, self.depth, self.batch = loss, maps, steps, width, depth, batch
         self.likelihood, self.error, self.seed, self.threads = likelihood, error, seed, threads
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -207,7 +207,7 @@ class ScoreDensity:
         _warn_of_equal_columns(X)
         found = _maps(self.maps, X)
         z = np.stack([one.forward(X[:, j])[0] for j, one in enumerate(found)], 1)
-        self.model_ = train(z, self.method, standardise="axis", steps=self.steps, width=self.width, depth=self.depth, batch=self.batch,
+        self.model_ = train(z, self.loss, standardise="axis", steps=self.steps, width=self.width, depth=self.depth, batch=self.batch,
                             seed=self.seed, threads=self.threads)
         self._maps, self.maps_, self.n_features_in_ = found, [one.name for one in found], X.shape[1]
         self.__dict__.pop("feature_names_in_", None)

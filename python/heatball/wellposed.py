@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Callable
 
-from heatball._arguments import c_int, real
+from heatball._arguments import c_int, real, renamed
 from heatball._context import call
 from heatball._errors import Error
 from heatball._native import MAX_DIM, SUP, Budget, BudgetSettings, library
@@ -18,9 +18,10 @@ WITH_DATA = ("u_lower", "u_upper", "v_bound", "w_bound", "radius", "radius_paper
              "score_bound_paper")
 
 
+@renamed(at="tau")
 def budget(dim: int, drift_sup: float | Callable[[float], float], div_sup: float | Callable[[float], float], *,
            theta: float = 0.9, u0_min: float | None = None, u0_max: float | None = None, u0_grad: float | None = None,
-           at: float | None = None) -> Result:
+           tau: float | None = None) -> Result:
     """Return the time window in which a drift of bounded size is well-posed, and bounds of the solution in it.
 
     Parameters
@@ -33,15 +34,15 @@ def budget(dim: int, drift_sup: float | Callable[[float], float], div_sup: float
         In (0, 1).
     u0_min, u0_max, u0_grad : float
         Bounds of the initial density and of its gradient; all three, or none.
-    at : float
-        The time tau at which to evaluate; default: T0.
+    tau : float
+        The time at which to evaluate; default: T0.
 
     Returns
     -------
     Result
         The keys are those of ``heatball budget --json``: dim, theta, drift_sup, div_sup (the last two only when both are
         numbers); C_d, C_sharp, T0, T0_paper (Lambda(T0) = theta; inf when K = 0), T, K, Lambda, Lambda_paper, inside,
-        inside_paper (bool); with `at` K_for_T, K_for_T_paper; with an initial density u_lower, u_upper, v_bound, w_bound,
+        inside_paper (bool); with `tau` K_for_T, K_for_T_paper; with an initial density u_lower, u_upper, v_bound, w_bound,
         radius, radius_paper, score_bound, score_bound_paper (NaN outside the window).
 
     Notes
@@ -53,14 +54,14 @@ def budget(dim: int, drift_sup: float | Callable[[float], float], div_sup: float
     Examples
     --------
     >>> import heatball
-    >>> b = heatball.budget(2, 1.0, 0.5, at=0.1)
+    >>> b = heatball.budget(2, 1.0, 0.5, tau=0.1)
     >>> b["inside"], b["T0"] > b["T0_paper"]
     (True, True)
     >>> heatball.budget(2, lambda T: 1.0 + T, 0.5)["T0"] < b["T0"]
     True
     """
     failures = []
-    numbers = {"theta": theta, "u0_min": u0_min, "u0_max": u0_max, "u0_grad": u0_grad, "at": at}
+    numbers = {"theta": theta, "u0_min": u0_min, "u0_max": u0_max, "u0_grad": u0_grad, "tau": tau}
     settings, out = _settings(dim, drift_sup, div_sup, numbers, failures), Budget()
     try:
         call("hb_budget_compute", 0, ctypes.byref(settings), ctypes.sizeof(out), ctypes.byref(out))
@@ -70,7 +71,7 @@ def budget(dim: int, drift_sup: float | Callable[[float], float], div_sup: float
     if failures:
         raise failures[0]
     given = ("dim", "theta") if settings.sup else ("dim", "theta", "drift_sup", "div_sup")
-    left_out = (WITH_TIME if at is None else ()) + (WITH_DATA if u0_min is None else ())
+    left_out = (WITH_TIME if tau is None else ()) + (WITH_DATA if u0_min is None else ())
     result = {name: getattr(settings, name) for name in given}
     result.update((name, getattr(out, name)) for name, _ in out._fields_ if name not in left_out)
     for name in ("inside", "inside_paper"):

@@ -35,7 +35,7 @@ static const hb_setting settings_table[] = {
     TOLD(u0_min, RESULT | ABOVE | BELOW, NAN, 0, INFINITY, "positive and finite", "min u0"),
     TOLD(u0_max, RESULT | ABOVE | BELOW, NAN, 0, INFINITY, "positive and finite", "sup u0"),
     TOLD(u0_grad, RESULT | BELOW, NAN, 0, INFINITY, FINITE, "sup |grad u0|"),
-    TOLD(at, RESULT | BELOW, NAN, 0, INFINITY, FINITE, "tau at which to evaluate"),
+    TOLD(tau, RESULT | BELOW, NAN, 0, INFINITY, FINITE, "tau at which to evaluate"),
     {0}};
 SETTING_FUNCTIONS(budget, settings_table)
 
@@ -163,7 +163,7 @@ static void fill_lambda(const hb_budget_settings *s, const suprema *sup, hb_budg
     b->inside = b->T <= b->T0; // Lambda is nondecreasing; free of rounding at T = T0
     b->inside_paper = b->T <= b->T0_paper;
     b->K_for_T = b->K_for_T_paper = NAN;
-    if (isnan(s->at)) return;
+    if (isnan(s->tau)) return;
     b->K_for_T = s->theta / (root * (root + 2 * b->C_sharp));
     b->K_for_T_paper = s->theta / (root * (root + 2 * b->C_d));
 }
@@ -183,7 +183,7 @@ hb_status hb_budget_compute(hb_context *context, const hb_budget_settings *given
     HB_TRY(budget_window(context, settings, b.C_sharp, &b.T0));
     HB_TRY(budget_window(context, settings, b.C_d, &b.T0_paper));
     suprema sup = {.T = INFINITY}; // T0 is infinite only when A and C are 0
-    const double T = isnan(settings->at) ? b.T0 : settings->at;
+    const double T = isnan(settings->tau) ? b.T0 : settings->tau;
     if (isfinite(T)) HB_TRY(suprema_at(context, settings, T, &sup));
     fill_lambda(settings, &sup, &b);
     if (!isnan(settings->u0_min)) fill_bounds(settings, &sup, &b);

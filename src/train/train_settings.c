@@ -31,8 +31,8 @@ static const hb_setting rows[] = {
            "log-densities normalised and the weights of modes right, and keep a network from "
            "memorising few samples; the score gains in low density for tau of 0.1 and more"),
     CHOICE(head, RESULT, HB_HEAD_ENERGY, "energy", hb_head_names,
-           "what the network gives: the score, ln u with the score as its gradient, or (plane "
-           "only) a gradient and a rotation"),
+           "what the network gives: the score, ln u with the score as its gradient, or (two "
+           "dimensions) a gradient and a rotation"),
     CHOICE(process, RESULT, HB_PROCESS_OU, "ou", hb_process_names,
            "the process that makes noise of the data"),
     POINTER(drift, "F(x) of dx = F dtau + sqrt(2) dW"),
@@ -48,7 +48,7 @@ static const hb_setting rows[] = {
     NUMBER(rate, RESULT | ABOVE, 0.002, 0, 10, "peak learning rate of Adam, with a cosine to 0"),
     NUMBER(ema, RESULT | BELOW, 0.998, 0, 1,
            "decay of the averaged weights, which are what the model has"),
-    NUMBER(clip, RESULT, 1, 0, 1e30, "largest norm of a gradient; 0: none"),
+    NUMBER(clip_gradient, RESULT, 1, 0, 1e30, "largest norm of a gradient; 0: none"),
     NUMBER(tau_min, RESULT | ABOVE, 0.001, 0, 1e6, "smallest tau of the training"),
     NUMBER(tau_max, RESULT | ABOVE, 3, 0, 1e6, "largest tau of the training"),
     NUMBER(tau_focus, RESULT, 0, 0, 0.9,

@@ -218,7 +218,7 @@ static void trainer_choose_numbers(hb_trainer *t, int dim)
     hb_adam_settings_default(&t->adam);
     t->adam.rate = s->rate;
     t->adam.ema = s->ema;
-    t->adam.clip = s->clip;
+    t->adam.clip = s->clip_gradient;
     t->adam.steps = s->steps;
     t->adam.warmup = s->steps / 10 < 100 ? s->steps / 10 : 100;
 }

@@ -24,7 +24,7 @@ static void print_settings(const hb_mnist *m, const hb_train_settings *s, size_t
              "seed=%llu",
              hb_version(), hb_context_isa(m->context), m->data_mark, rows, s->loss, s->head,
              s->process, s->width, s->depth, s->residual, s->time_features, s->epochs,
-             (unsigned long long)s->steps, s->batch, s->rate, s->ema, s->clip, s->tau_min,
+             (unsigned long long)s->steps, s->batch, s->rate, s->ema, s->clip_gradient, s->tau_min,
              s->tau_max, s->tau_focus, s->half, s->weight, s->time_fraction, s->anchors,
              s->anchor_spread, s->nodes, s->target_rows, s->label_dropout,
              (unsigned long long)s->seed);

@@ -155,7 +155,7 @@ static void budget_for_a_time_inverts_the_window(void **state)
 {
     (void)state;
     hb_budget_settings settings = settings_of(6, 1.1, 0.3, 0.85);
-    settings.at = 0.0385;
+    settings.tau = 0.0385;
     const hb_budget b = compute(&settings);
     assert_true(b.T == 0.0385);
     assert_relative(b.Lambda, lambda(1.4, 0.0385, b.C_sharp), 1e-15);
@@ -167,7 +167,7 @@ static void budget_for_a_time_inverts_the_window(void **state)
     assert_int_equal(b.inside, b.Lambda <= 0.85);
     assert_int_equal(b.inside_paper, b.Lambda_paper <= 0.85);
     assert_true(b.inside && !b.inside_paper);
-    settings.at = 0;
+    settings.tau = 0;
     assert_true(isinf(compute(&settings).K_for_T));
 }
 
@@ -282,7 +282,7 @@ static void set_initial(hb_budget_settings *settings, double low, double high, d
     settings->u0_min = low;
     settings->u0_max = high;
     settings->u0_grad = slope;
-    settings->at = at;
+    settings->tau = at;
 }
 
 static void assert_within(const hb_budget *b, double u, double slope)
@@ -381,7 +381,7 @@ static void bounds_are_nan_where_they_do_not_hold(void **state)
 {
     (void)state;
     hb_budget_settings settings = settings_of(3, 0.8, 0.6, 0.9);
-    settings.at = 0.05;
+    settings.tau = 0.05;
     hb_budget b = compute(&settings);
     assert_true(isnan(b.u_lower) && isnan(b.u_upper) && isnan(b.v_bound) && isnan(b.w_bound));
     assert_true(isnan(b.radius) && isnan(b.score_bound) && isnan(b.radius_paper));
@@ -391,7 +391,7 @@ static void bounds_are_nan_where_they_do_not_hold(void **state)
     assert_relative(b.u_upper, 2.385 * exp(0.6 * 7.5), 1e-15); // holds at all times
     assert_true(isnan(b.radius) && isnan(b.score_bound));
     assert_true(isnan(b.radius_paper) && isnan(b.score_bound_paper));
-    settings.at = 0.5 * (b.T0 + b.T0_paper); // inside by the sharp constant only
+    settings.tau = 0.5 * (b.T0 + b.T0_paper); // inside by the sharp constant only
     b = compute(&settings);
     assert_true(b.inside && !b.inside_paper && isnan(b.radius_paper) && isnan(b.score_bound_paper));
     assert_true(b.radius > 0 && b.score_bound > 0);
@@ -408,7 +408,7 @@ static void assert_refused(int field, double value, const char *text)
     hb_budget_settings s = settings_of(3, 0.8, 0.6, 0.9);
     set_initial(&s, 0.25, 2.385, 1.7, 0.05);
     double *fields[] = {&s.drift_sup, &s.div_sup, &s.theta, &s.u0_min,
-                        &s.u0_max,    &s.u0_grad, &s.at};
+                        &s.u0_max,    &s.u0_grad, &s.tau};
     *fields[field] = value;
     hb_budget b;
     assert_fails(CTX, hb_budget_compute(CTX, &s, sizeof b, &b), HB_ERROR_ARGUMENT, text);
@@ -429,8 +429,8 @@ static void wrong_arguments_are_named(void **state)
     assert_refused(LOW, NAN, "2 of u0_min, u0_max and u0_grad are given; give all three or none");
     assert_refused(HIGH, 0.2, "u0_max is 0.2; it must be finite and at least u0_min = 0.25");
     assert_refused(SLOPE, -2, "u0_grad is -2; it must be finite and at least 0");
-    assert_refused(AT, -0.1, "at is -0.1; it must be finite and at least 0");
-    assert_refused(AT, INFINITY, "at is inf;");
+    assert_refused(AT, -0.1, "tau is -0.1; it must be finite and at least 0");
+    assert_refused(AT, INFINITY, "tau is inf;");
     hb_budget b;
     hb_budget_settings settings = settings_of(0, 1, 1, 0.9);
     assert_fails(CTX, hb_budget_compute(CTX, &settings, sizeof b, &b), HB_ERROR_ARGUMENT,

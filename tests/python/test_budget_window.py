@@ -43,13 +43,13 @@ def test_constant_bounds(dim, A, C, theta):
 
 
 def test_at_a_time():
-    b = heatball.budget(3, 1.2, 0.4, at=0.05)
+    b = heatball.budget(3, 1.2, 0.4, tau=0.05)
     assert set(b) == PLAIN | TIMED
     for c, suffix in ((b["C_sharp"], ""), (b["C_d"], "_paper")):
         assert b["Lambda" + suffix] == pytest.approx(Lambda(1.6, c, 0.05), rel=1e-12)
         assert b["inside" + suffix] == (Lambda(1.6, c, 0.05) <= 0.9)
         assert Lambda(b["K_for_T" + suffix], c, 0.05) == pytest.approx(0.9, rel=1e-12)
-    assert not heatball.budget(3, 1.2, 0.4, at=0.5)["inside"]
+    assert not heatball.budget(3, 1.2, 0.4, tau=0.5)["inside"]
 
 
 def test_no_drift_is_safe_for_ever():
@@ -58,7 +58,7 @@ def test_no_drift_is_safe_for_ever():
 
 
 def test_bounds():
-    b = heatball.budget(2, 1.2, 0.4, at=0.02, **DATA)
+    b = heatball.budget(2, 1.2, 0.4, tau=0.02, **DATA)
     assert set(b) == PLAIN | TIMED | BOUNDS
     assert set(heatball.budget(2, 1.2, 0.4, **DATA)) == PLAIN | BOUNDS
     growth, V0 = math.exp(0.4 * 0.02), -math.log(0.31)
@@ -72,7 +72,7 @@ def test_bounds():
 
 
 def test_bounds_outside_the_window_are_nan():
-    b = heatball.budget(2, 12.0, 4.0, at=1.0, **DATA)
+    b = heatball.budget(2, 12.0, 4.0, tau=1.0, **DATA)
     assert not b["inside"] and math.isnan(b["score_bound"]) and math.isnan(b["radius"])
 
 
@@ -91,8 +91,8 @@ def test_bounds_that_depend_on_time(drift, div):
 
 
 def test_a_constant_callable_is_a_constant():
-    by_call = heatball.budget(5, lambda T: 1.2, lambda T: 0.4, at=0.02, **DATA)
-    plain = heatball.budget(5, 1.2, 0.4, at=0.02, **DATA)
+    by_call = heatball.budget(5, lambda T: 1.2, lambda T: 0.4, tau=0.02, **DATA)
+    plain = heatball.budget(5, 1.2, 0.4, tau=0.02, **DATA)
     assert set(by_call) == set(plain) - DRIFT
     assert by_call == pytest.approx({key: plain[key] for key in by_call}, rel=1e-9)
 

@@ -37,7 +37,7 @@ def test_constants(dim, lift):
 
 
 @pytest.mark.parametrize("A, C, options", [
-    (1.25, 0.5, {}), (1.25, 0.5, {"at": 0.125}), (12.5, 4.0, {"at": 1.5, **DATA}),
+    (1.25, 0.5, {}), (1.25, 0.5, {"tau": 0.125}), (12.5, 4.0, {"tau": 1.5, **DATA}),
     (0.5, 0.25, {"theta": 0.75, **DATA}), (0.0, 0.0, {}),
 ])
 def test_budget(A, C, options):

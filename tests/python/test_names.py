@@ -97,7 +97,12 @@ def test_old_names_of_arguments_warn():
     gaussian = "gaussian(mean=0, var=1)"
     calls = {"points is now cells": lambda: heatball.solve("-x", 1, gaussian, 0.1, [0.5], points=64),
              "share is now radius_fraction": lambda: heatball.residual(lambda x, tau: -x, [[0.3]], 0.5, share=[0.2]),
-             "share is now time_fraction": lambda: heatball.balls([[0.3]], [0.5], share=0.1)}
+             "share is now time_fraction": lambda: heatball.balls([[0.3]], [0.5], share=0.1),
+             "at is now tau": lambda: heatball.budget(2, 1.0, 0.5, at=0.1),
+             "method is now loss": lambda: heatball.train(np.eye(3), method="dsm", steps=1, width=2),
+             "clip is now clip_gradient": lambda: heatball.train(np.eye(3), "dsm", steps=1, width=2, clip=2.0),
+             "training is now training_steps": lambda: heatball.solve("x - x^3", 1, gaussian, 0.1, [0.5], method="network",
+                                                                      training=10, samples=64)}
     for words, call in calls.items():
         with pytest.warns(DeprecationWarning, match=words):
             call()

@@ -163,10 +163,10 @@ def test_random_states():
 
 def test_parameters_are_stored_unchanged_and_cloned():
     given = {name: object() for name in inspect.signature(ScoreDensity).parameters}
-    method = given.pop("method")
-    density = ScoreDensity(method, **given)
+    loss = given.pop("loss")
+    density = ScoreDensity(loss, **given)
     params = density.get_params()
-    assert all(params[name] is value for name, value in {**given, "method": method}.items())
+    assert all(params[name] is value for name, value in {**given, "loss": loss}.items())
     again = type(density)(**density.get_params(deep=False))  # as sklearn.base.clone does
     assert all(again.get_params()[name] is value for name, value in params.items())
 
@@ -200,9 +200,9 @@ def test_under_scikit_learn():
 
 def test_set_params_and_repr():
     density = ScoreDensity("dsm", maps=["log", "identity"])
-    assert repr(density) == "ScoreDensity(method='dsm', maps=['log', 'identity'])"
-    assert repr(density.set_params(method="hb", maps="auto", steps=5)) == "ScoreDensity(steps=5)"
-    with pytest.raises(ArgumentError, match="stepps is no parameter of ScoreDensity; these are: method, maps, steps"):
+    assert repr(density) == "ScoreDensity(loss='dsm', maps=['log', 'identity'])"
+    assert repr(density.set_params(loss="hb", maps="auto", steps=5)) == "ScoreDensity(steps=5)"
+    with pytest.raises(ArgumentError, match="stepps is no parameter of ScoreDensity; these are: loss, maps, steps"):
         density.set_params(stepps=3)
 
 
@@ -223,7 +223,7 @@ WITH_NAN[3, 1], CONSTANT[:, 1] = np.nan, 7
     ({"maps": ["identity", ("logit", -1, 1)]}, X, "column 1 goes from .* between its bounds -1 and 1"),
     ({"maps": ["quantile", "identity"]}, np.stack([X[:, 0] > 0, X[:, 1]], 1), "column 0 has too few different values"),
     ({"likelihood": "exact"}, X, "likelihood is 'exact'; it must be auto, direct or ode"),
-    ({"method": "dms"}, X, "method is 'dms'"),
+    ({"loss": "dms"}, X, "loss is 'dms'"),
 ])
 def test_refusals(given, x, says):
     with pytest.raises(ArgumentError, match=says):

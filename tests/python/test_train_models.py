@@ -478,7 +478,7 @@ def with_value(value):
     ((ROWS + 1j,), TypeError, "data has dtype complex128; it must be an array of real numbers"),
     (("rng",), heatball.ArgumentError, "there is no set called rng"),
     (("nowhere.npy",), heatball.Error, "nowhere.npy"),
-    ((ROWS, "dms"), heatball.ArgumentError, "method is 'dms'; it must be dsm, fp, hb or hb-paper"),
+    ((ROWS, "dms"), heatball.ArgumentError, "loss is 'dms'; it must be dsm, fp, hb or hb-paper"),
     ((None,), TypeError, "data"),
 ])
 def test_refused_data(arguments, kind, says):

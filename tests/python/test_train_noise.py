@@ -102,7 +102,7 @@ def test_typed_by_hand_in_y(name):
 @pytest.mark.parametrize("head", ["score", "helmholtz"])
 def test_other_heads(head):
     case = CASES["turned prices"]
-    model = trained(case, method="dsm", head=head)
+    model = trained(case, loss="dsm", head=head)
     by_hand = heatball.train(case.y(case.x), "dsm", drift=case.drift_of_y, head=head, **QUICK)
     x = case.x[:40]
     np.testing.assert_allclose(model.score(x, 0.4), case.score(x, by_hand.score(case.y(x), 0.4)), atol=1e-4, rtol=1e-5)

@@ -9,7 +9,7 @@ import pytest
 
 import heatball
 
-QUICK = dict(method="dsm", steps=400, width=48, depth=2, batch=128)
+QUICK = dict(loss="dsm", steps=400, width=48, depth=2, batch=128)
 UNITS = np.array([0.3, 10.0, 60.0])
 
 
@@ -117,7 +117,7 @@ def test_labels_and_images_and_words():
         y = model.generate(200, n_steps=60, label=label)
         assert ((y[:, 0] > 5) == label).mean() > 0.9
     pixels = np.random.Generator(np.random.Philox(1)).random((60, 3, 3)) * np.linspace(0.1, 1, 9).reshape(3, 3)
-    few = dict(method="dsm", steps=3, width=8, depth=1)
+    few = dict(loss="dsm", steps=3, width=8, depth=1)
     assert np.ptp(heatball.train(pixels, **few).scales) == 0
     assert np.ptp(heatball.train(pixels, standardise="axis", **few).scales) > 0
     assert np.ptp(heatball.train(x, standardise="common", **few).scales) == 0
@@ -134,7 +134,7 @@ def test_labels_and_images_and_words():
 
 def test_a_checkpoint_of_other_scales_is_refused(tmp_path):
     x, path = three_columns(300), tmp_path / "run.ckpt"
-    few = dict(method="dsm", steps=3, width=8, depth=1, checkpoint=path, resume=True)
+    few = dict(loss="dsm", steps=3, width=8, depth=1, checkpoint=path, resume=True)
     heatball.train(x, **few)
     heatball.train(x, standardise="axis", **few)  # the default: the same run
     with pytest.raises(heatball.ArgumentError, match="it has standardise=2, this run has standardise=1"):

@@ -145,6 +145,7 @@ def test_a_wrong_root_is_an_error(tmp_path, name):
     ("README.md", "It solves problems in the\nplane.\n", 1, "in the plane -> in two dimensions"),
     ("CONTRIBUTING.md", "A new room.\n", 1, "room -> module"),
     ("cli/help.c", IDEA + 'static const char *help = "a film of "\n    "all times";\n', 2, "film -> animation"),
+    ("cli/macro.h", IDEA + '#define TEXT "points; "  \\\n    "without it 5 samples"\n', 2, "without it -> default: ..."),
     ("src/ball/say.c", IDEA + 'fail("%d is not a whole "\n     "number");\n', 2, "whole number -> integer"),
     ("python/heatball/say.py", 'def f():\n    """Go on from a state."""\n', 2, "go on -> resume"),
     ("include/heatball/budget.h", "\n/* the same\n * bits on any machine */\n", 2, "the same bytes -> bit-identical"),
