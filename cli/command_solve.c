@@ -53,11 +53,12 @@ static const hb_option solve_options[] = {
     HB_OPTION_HEADING("Points and times"),
     HB_PROBLEM_PLACES(HB_PROBLEM_TIMES),
     HB_OPTION_HEADING("Method"),
-    HB_OPTION(CHOICE, "method", NULL, method,
-              "how to solve: on a grid (dimension 1 to 3), by particles or walks (any dimension), "
-              "by averages over heat balls on the grid's solution, by walks along a "
-              "fitted log-density (guided); auto chooses, all runs every one of the others that applies",
-              .names = method_names, .fallback = "auto"),
+    HB_OPTION(
+        CHOICE, "method", NULL, method,
+        "how to solve: on a grid (dimension 1 to 3), by particles or walks (any dimension), "
+        "by averages over heat balls on the grid's solution, by walks along a "
+        "fitted log-density (guided); auto chooses, all runs every one of the others that applies",
+        .names = method_names, .fallback = "auto"),
     HB_PROBLEM_GRID,
     HB_OPTION(REAL, "radius", "R", radius,
               "radius of the heat balls of meanvalue and particles; default: chosen",

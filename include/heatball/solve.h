@@ -123,7 +123,7 @@ typedef struct hb_solve_settings {
      * sample do so for each time. */
     size_t n_times;      /* default 0 */
     const double *times; /* [n_times]; NULL (default): the one `time` */
-    int ignore_unread; /* 0 (default): a setting that the method does not read is refused */
+    int ignore_unread;   /* 0 (default): a setting that the method does not read is refused */
 } hb_solve_settings;
 
 typedef struct hb_solution hb_solution;

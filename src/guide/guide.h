@@ -2,8 +2,8 @@
  * it.
  *
  *     v = sum_i (-z_i^2/2 - ln s_i) + P(q(z); theta),   z_i = (y_i - m_i)/s_i,   y = A x, A A' = 1
- * m, s^2 and theta are linear in tau between nodes; q is z, or saturates at `reach`, where the
- * drift grows no faster than |x|, so that v falls as a Gaussian. P is the polynomial of
+ * m, s^2 and theta are linear in tau between nodes; q_i is z_i, or saturates where the drift grows
+ * no faster than |y_i|, so that v falls as a Gaussian there. P is the polynomial of
  * guide_kernels.h. Any v makes walks exact (guide_walk.c); a good one makes their weights alike. */
 #pragma once
 
@@ -23,10 +23,10 @@ typedef struct hb_guide {
     double *diffusion;   // (d), D_i of dy = F dtau + sqrt(2 D) dW
     hb_guide_basis basis;
     size_t n_nodes;
-    double *node;                      // (n_nodes), from 0 to tau
-    double *mean, *variance, *theta;   // (n_nodes, d) twice, (n_nodes, terms)
-    double reach;                      /* of q, in standard deviations; infinite: q = z */
-    double rate;                       /* root mean square of a row of the Jacobian of F */
+    double *node;                    // (n_nodes), from 0 to tau
+    double *mean, *variance, *theta; // (n_nodes, d) twice, (n_nodes, terms)
+    double *reach;                   // (d), of q, in standard deviations; infinite: q = z
+    double rate;                     /* root mean square of a row of the Jacobian of F */
     size_t n_paths;
     hb_workspace nodes, work;
 } hb_guide;
@@ -95,8 +95,7 @@ size_t hb_guide_segment(const hb_guide *guide, double tau); /* of tau in (node, 
 enum { HB_GUIDE_BLOCK = 512, HB_GUIDE_LEVELS = 4, HB_GUIDE_COLUMNS = 64 };
 
 typedef struct hb_guide_walker hb_guide_walker;
-hb_status hb_guide_walker_create(const hb_guide *guide, hb_context *context,
-                                 hb_guide_walker **out);
+hb_status hb_guide_walker_create(const hb_guide *guide, hb_context *context, hb_guide_walker **out);
 void hb_guide_walker_destroy(hb_guide_walker *walker);
 /* One block of walks from x: HB_GUIDE_BLOCK values of u and grad u over e^log_scale, a[n] and
  * b[n][d], and lost ones. multiple: steps, over those of the guide. stream: of the normals, whose

@@ -1,7 +1,8 @@
 /* Coordinates and terms of a guide, from the Jacobians J of the drift along trajectories.
  *
  *     C_ij = mean (J_ij^2 + J_ji^2)       coordinates i and j are coupled where it is not small
- * A problem that is turned couples all; the eigenvectors of a weighted mean of (J + J')/2 undo that:
+ * A problem that is turned couples all; the eigenvectors of a weighted mean of the symmetric parts of
+ * J, and of products of two, which tell apart what J alone does not, undo that:
  * where every J is block diagonal in some orthogonal axes, so are those means, and their
  * eigenvectors lie inside of the blocks. They are taken where they couple fewer pairs. Pairs that
  * are coupled have all terms to the fourth order, the strongest first; those in one connected part,
@@ -18,10 +19,10 @@
 #include <string.h>
 
 enum { MOST_TERMS = 700, SMALL = 12 };
-static const double COUPLED = 1e-6;       /* of the largest C */
-static const double CORRELATED = 0.25;    /* of 256 trajectories: four standard errors */
-static const double FULL_PAIRS = 3;       /* a dimension */
-static const double FEWER = 0.6;          /* pairs in other axes, to be worth a rotation */
+static const double COUPLED = 1e-6;    /* of the largest C */
+static const double CORRELATED = 0.25; /* of 256 trajectories: four standard errors */
+static const double FULL_PAIRS = 3;    /* a dimension */
+static const double FEWER = 0.6;       /* pairs in other axes, to be worth a rotation */
 
 int hb_guide_term(const hb_guide_basis *b, size_t term, int axis[3], int power[3])
 {
@@ -93,17 +94,18 @@ static size_t coupling_measure(const coupling *c)
     return count;
 }
 
-/* The eigenvectors of a mean of symmetric parts, as rows of S. */
-static int coupling_find_axes(coupling *c)
+/* The eigenvectors of a mean of symmetric parts, of J and of products of two, as rows of S. */
+static int coupling_find_axes(coupling *c, double rate)
 {
     const size_t d = c->d;
     memset(c->S, 0, d * d * sizeof *c->S);
-    for (size_t k = 0; k < c->n; k++) {
-        const double weight = 1 + sin(1 + 3 * (double)k);
+    for (size_t k = 0; k + 1 < c->n; k++) {
+        const double weight = 1 + sin(1 + 3 * (double)k), *J = c->J + k * d * d;
+        hb_matrix_multiply(d, 1 / rate, J, J + d * d, c->move);
         for (size_t i = 0; i < d; i++)
             for (size_t j = 0; j < d; j++)
-                c->S[i * d + j] +=
-                    weight * (c->J[(k * d + i) * d + j] + c->J[(k * d + j) * d + i]);
+                c->S[i * d + j] += weight * (J[i * d + j] + J[j * d + i] + c->move[i * d + j] +
+                                             c->move[j * d + i]);
     }
     if (!hb_all_finite(d * d, c->S)) return 0;
     /* Eigenvectors lie in columns of a column-major matrix, which are the rows of ours. */
@@ -229,7 +231,8 @@ static hb_status choose_all(hb_guide *g, coupling *c, size_t n, const double *x)
     hb_workspace work;
     g->rate = sqrt(hb_trace(d, c->C) / 2 / (double)d);
     for (size_t i = 0; i < d * d; i++) g->rate = fmax(g->rate, sqrt(c->C[i] / 2));
-    if (hb_problem_noise_kind(g->problem) == HB_NOISE_SCALAR && pairs > d && coupling_find_axes(c)) {
+    if (hb_problem_noise_kind(g->problem) == HB_NOISE_SCALAR && pairs > d &&
+        coupling_find_axes(c, g->rate)) {
         memcpy(g->axes, c->S, d * d * sizeof *g->axes);
         coupling_turn(c, g->axes);
         if ((double)coupling_measure(c) > FEWER * (double)pairs) { /* back again */
@@ -256,8 +259,7 @@ hb_status hb_guide_choose_basis(hb_guide *g, size_t n, const double *x, const do
     HB_TRY(HB_WORKSPACE(g->context, &c.work, HB_ARRAY(c.J, n * d * d), HB_ARRAY(c.C, d * d),
                         HB_ARRAY(c.S, d * d), HB_ARRAY(c.half, d * d), HB_ARRAY(c.move, d * d),
                         HB_ARRAY(c.part, d), HB_ARRAY(F, n * d)));
-    hb_status status =
-        hb_problem_drift_each(g->context, g->problem, n, x, tau, F, NULL, NULL, c.J);
+    hb_status status = hb_problem_drift_each(g->context, g->problem, n, x, tau, F, NULL, NULL, c.J);
     if (status == HB_OK) status = choose_all(g, &c, n, x);
     hb_workspace_destroy(&c.work);
     return status;

@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum { ROUND_BLOCKS = 2, ROUND = ROUND_BLOCKS * HB_GUIDE_BLOCK, MOST_MULTIPLE = 8 };
-enum { COUNTED, PILOT }; /* streams */
+enum { COUNTED, PILOT };          /* streams */
 static const double BETTER = 0.9; /* cost of twice the steps, to be worth them */
 
 typedef struct guided {
@@ -167,9 +167,8 @@ static hb_status guided_create(guided *g, const hb_problem *problem, double tau)
     g->threads = threads;
     for (size_t t = 0; t < threads; t++) {
         g->alone[t] = hb_context_child(context, 1);
-        HB_TRY(hb_context_adopt(
-            context, g->alone + t,
-            hb_guide_walker_create(&g->guide, g->alone + t, g->walkers + t)));
+        HB_TRY(hb_context_adopt(context, g->alone + t,
+                                hb_guide_walker_create(&g->guide, g->alone + t, g->walkers + t)));
     }
     const hb_left left[] = {{g->log_scale, sizeof *g->log_scale, 0},
                             {g->multiple, sizeof *g->multiple, 0}};
@@ -201,9 +200,10 @@ hb_status hb_guide_estimator(hb_context *context, const hb_problem *problem, dou
                           .diagnostic = guided_diagnostic,
                           .diagnostic_parts = 1,
                           .destroy = guided_destroy};
-    hb_note_append(out->note, sizeof out->note,
-                   "guided by a log-density of %zu terms%s, fitted at %zu times to %zu trajectories",
-                   g->guide.basis.n_terms, g->guide.axes ? " in turned axes" : "",
-                   g->guide.n_nodes, g->guide.n_paths);
+    hb_note_append(
+        out->note, sizeof out->note,
+        "guided by a log-density of %zu terms%s, fitted at %zu times to %zu trajectories",
+        g->guide.basis.n_terms, g->guide.axes ? " in turned axes" : "", g->guide.n_nodes,
+        g->guide.n_paths);
     return HB_OK;
 }

@@ -16,14 +16,14 @@ hb_status hb_guide_view_create(const hb_guide *g, hb_context *context, size_t n,
 {
     const size_t d = g->d, all = d * n, J = g->basis.n_terms;
     *v = (hb_guide_view){.n = n};
-    return HB_WORKSPACE(
-        context, &v->work, HB_ARRAY(v->m, d), HB_ARRAY(v->s2, d), HB_ARRAY(v->theta, J),
-        HB_ARRAY(v->z, all), HB_ARRAY(v->q, all), HB_ARRAY(v->q1, all), HB_ARRAY(v->q2, all),
-        HB_ARRAY(v->q3, all), HB_ARRAY(v->slope, all), HB_ARRAY(v->curvature, all),
-        HB_ARRAY(v->value, n), HB_ARRAY(v->gradient, all), HB_ARRAY(v->F, all),
-        HB_ARRAY(v->divergence, n), HB_ARRAY(v->scratch, all), HB_ARRAY(v->scratch2, all),
-        HB_ARRAY(v->scratch3, all), HB_ARRAY(v->tilt, J), HB_ARRAY(v->rows, all),
-        HB_ARRAY(v->turned, all), HB_ARRAY(v->times, n), HB_ARRAY(v->sums, n));
+    return HB_WORKSPACE(context, &v->work, HB_ARRAY(v->m, d), HB_ARRAY(v->s2, d),
+                        HB_ARRAY(v->theta, J), HB_ARRAY(v->z, all), HB_ARRAY(v->q, all),
+                        HB_ARRAY(v->q1, all), HB_ARRAY(v->q2, all), HB_ARRAY(v->q3, all),
+                        HB_ARRAY(v->slope, all), HB_ARRAY(v->curvature, all), HB_ARRAY(v->value, n),
+                        HB_ARRAY(v->gradient, all), HB_ARRAY(v->F, all), HB_ARRAY(v->divergence, n),
+                        HB_ARRAY(v->scratch, all), HB_ARRAY(v->scratch2, all),
+                        HB_ARRAY(v->scratch3, all), HB_ARRAY(v->tilt, J), HB_ARRAY(v->rows, all),
+                        HB_ARRAY(v->turned, all), HB_ARRAY(v->times, n), HB_ARRAY(v->sums, n));
 }
 
 size_t hb_guide_segment(const hb_guide *g, double tau)
@@ -52,16 +52,15 @@ void hb_guide_to_columns(const hb_guide *g, size_t n, const double *rows, double
     const size_t d = g->d;
     for (size_t i = 0; i < d; i++)
         for (size_t k = 0; k < n; k++)
-            y[i * n + k] =
-                g->axes ? hb_dot(d, g->axes + i * d, rows + k * d) : rows[k * d + i];
+            y[i * n + k] = g->axes ? hb_dot(d, g->axes + i * d, rows + k * d) : rows[k * d + i];
 }
 
 /* ---- v ---- */
 
-static void saturate(hb_guide_view *v, double R, size_t all)
+static void saturate(hb_guide_view *v, double R, size_t from, size_t to)
 {
     const double c = isfinite(R) ? 1 / (R * R) : 0;
-    for (size_t k = 0; k < all; k++) {
+    for (size_t k = from; k < to; k++) {
         const double z = v->z[k], e = 1 / (1 + c * z * z), root = sqrt(e);
         v->q[k] = z * root;
         v->q1[k] = e * root;
@@ -83,7 +82,7 @@ hb_status hb_guide_look(const hb_guide *g, hb_guide_view *v, double tau, const d
     }
     for (size_t j = 0; j < J; j++)
         v->theta[j] = rest * g->theta[k * J + j] + part * g->theta[(k + 1) * J + j];
-    saturate(v, g->reach, d * n);
+    for (size_t i = 0; i < d; i++) saturate(v, g->reach[i], i * n, (i + 1) * n);
     hb_guide_kernel_of(g->context->isa)
         ->value(&g->basis, v->theta, n, v->q, v->value, v->slope, v->curvature);
     for (size_t i = 0; i < d; i++) {
@@ -125,13 +124,11 @@ void hb_guide_residual(const hb_guide *g, const hb_guide_view *v, double *epsilo
     for (size_t i = 0; i < g->d; i++) {
         const double D = g->diffusion[i], w = D / v->s2[i];
         for (size_t k = 0, j = i * n; k < n; k++, j++) {
-            const double bend =
-                v->q1[j] * v->q1[j] * v->curvature[j] + v->q2[j] * v->slope[j] - 1;
+            const double bend = v->q1[j] * v->q1[j] * v->curvature[j] + v->q2[j] * v->slope[j] - 1;
             epsilon[k] += w * bend + v->gradient[j] * (D * v->gradient[j] - v->F[j]);
         }
     }
 }
-
 
 static double motion_of(const double *nodes, size_t k, size_t width, size_t i, double gap)
 {
@@ -194,8 +191,8 @@ static hb_status turn_add_drift(const hb_guide *g, hb_context *context, hb_guide
     for (size_t k = 0; k < n; k++) v->times[k] = v->tau;
     HB_TRY(hb_problem_drift_turned(context, g->problem, n, v->rows, v->times, rows, v->turned));
     if (c != 0) {
-        HB_TRY(hb_problem_drift_each(context, g->problem, n, v->rows, v->times, NULL, NULL, b,
-                                     NULL));
+        HB_TRY(
+            hb_problem_drift_each(context, g->problem, n, v->rows, v->times, NULL, NULL, b, NULL));
         for (size_t j = 0; j < d * n; j++) v->turned[j] += c * b[j];
     }
     hb_guide_to_columns(g, n, v->turned, rows);

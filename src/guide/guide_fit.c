@@ -18,8 +18,6 @@
 
 #include <lapacke.h>
 #include <string.h>
-#include <stdio.h> // DEBUG
-#include <stdlib.h>
 
 enum {
     PATHS = 8192,
@@ -47,13 +45,13 @@ static const double FIRST_TAIL = 0.005; /* of the fifth term; doubled until v fa
 typedef struct fit {
     hb_guide *g;
     hb_ensemble e;
-    size_t J, *touching, *first;    // terms that touch axis i: touching[first[i] ..]
-    double *A[2], *b[2];            // (J, J), (J): fitted, and held out
-    double *scale, *solution;       // (J)
-    double *y;                      // (n, d) in the guide's coordinates
-    double *powers;                 // (d, 5, COLUMNS)
-    double *q1, *q2, *z;            // (d, COLUMNS)
-    double *columns;                // (most, COLUMNS)
+    size_t J, *touching, *first; // terms that touch axis i: touching[first[i] ..]
+    double *A[2], *b[2];         // (J, J), (J): fitted, and held out
+    double *scale, *solution;    // (J)
+    double *y;                   // (n, d) in the guide's coordinates
+    double *powers;              // (d, 5, COLUMNS)
+    double *q1, *q2, *z;         // (d, COLUMNS)
+    double *columns;             // (most, COLUMNS)
     hb_workspace work;
 } fit;
 
@@ -65,9 +63,10 @@ static hb_status fit_create(hb_guide *g, fit *f)
     f->g = g, f->J = J;
     for (size_t j = 0; j < J; j++) count += (size_t)hb_guide_term(&g->basis, j, axis, power);
     most = J;
-    HB_TRY(HB_WORKSPACE(g->context, &f->work, HB_ARRAY(f->touching, count), HB_ARRAY(f->first, d + 1),
-                        HB_ARRAY(f->A[0], J * J), HB_ARRAY(f->A[1], J * J), HB_ARRAY(f->b[0], J),
-                        HB_ARRAY(f->b[1], J), HB_ARRAY(f->scale, J), HB_ARRAY(f->solution, J),
+    HB_TRY(HB_WORKSPACE(g->context, &f->work, HB_ARRAY(f->touching, count),
+                        HB_ARRAY(f->first, d + 1), HB_ARRAY(f->A[0], J * J),
+                        HB_ARRAY(f->A[1], J * J), HB_ARRAY(f->b[0], J), HB_ARRAY(f->b[1], J),
+                        HB_ARRAY(f->scale, J), HB_ARRAY(f->solution, J),
                         HB_ARRAY(f->y, g->n_paths * d), HB_ARRAY(f->powers, d * 5 * COLUMNS),
                         HB_ARRAY(f->q1, d * COLUMNS), HB_ARRAY(f->q2, d * COLUMNS),
                         HB_ARRAY(f->z, d * COLUMNS), HB_ARRAY(f->columns, most * COLUMNS)));
@@ -86,8 +85,8 @@ static hb_status fit_create(hb_guide *g, fit *f)
 static void fit_take(fit *f, size_t first, size_t n, const double *m, const double *s2)
 {
     const size_t d = f->g->d;
-    const double c = isfinite(f->g->reach) ? 1 / (f->g->reach * f->g->reach) : 0;
-    for (size_t i = 0; i < d; i++)
+    for (size_t i = 0; i < d; i++) {
+        const double R = f->g->reach[i], c = isfinite(R) ? 1 / (R * R) : 0;
         for (size_t k = 0; k < COLUMNS; k++) {
             const double z = k < n ? (f->y[(first + k) * d + i] - m[i]) / sqrt(s2[i]) : 0;
             const double e = 1 / (1 + c * z * z), q = z * sqrt(e);
@@ -98,6 +97,7 @@ static void fit_take(fit *f, size_t first, size_t n, const double *m, const doub
             to[0] = 1;
             for (int p = 1; p < 5; p++) to[p * COLUMNS] = to[(p - 1) * COLUMNS] * q;
         }
+    }
 }
 
 /* d^order phi_j/dq_i^order at the columns. */
@@ -129,8 +129,7 @@ static void fit_add(fit *f, int held, size_t n, double of, const double *s2)
             term_derivative(f, list[a], i, 1, slope);
             term_derivative(f, list[a], i, 2, second);
             for (size_t k = 0; k < COLUMNS; k++) {
-                if (k < n)
-                    sum += q1[k] * q1[k] * second[k] + (q2[k] - z[k] * q1[k]) * slope[k];
+                if (k < n) sum += q1[k] * q1[k] * second[k] + (q2[k] - z[k] * q1[k]) * slope[k];
                 slope[k] = k < n ? q1[k] * slope[k] : 0;
             }
             f->b[held][list[a]] += w * sum;
@@ -193,8 +192,7 @@ static void fit_solve(fit *f, double *theta)
         for (size_t k = 0; k < J; k++) A[j * J + k] *= f->scale[j] * f->scale[k];
         A[j * J + j] += RIDGE;
     }
-    const lapack_int info =
-        LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', (int)J, 1, A, (int)J, theta, 1);
+    const lapack_int info = LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', (int)J, 1, A, (int)J, theta, 1);
     for (size_t j = 0; j < J; j++) theta[j] *= f->scale[j];
     for (size_t j = 0; j < J; j++)
         gain += theta[j] * (f->b[1][j] + 0.5 * hb_dot(J, f->A[1] + j * J, theta));
@@ -203,17 +201,18 @@ static void fit_solve(fit *f, double *theta)
 
 /* ---- far away ---- */
 
-/* Unit directions: along axes, between coupled ones, and others. */
+/* Directions: along axes, between coupled ones, and others, in which axes go a unit far. */
 static size_t direction(const hb_guide *g, size_t k, double *out)
 {
     const size_t d = g->d, pairs = g->basis.pairs;
     memset(out, 0, d * sizeof *out);
     if (k < 2 * d) {
         out[k / 2] = k % 2 ? -1 : 1;
-    } else if (k < 2 * d + 4 * pairs) {
-        const int *at = g->basis.axes[(k - 2 * d) / 4];
-        out[at[0]] = (k & 1 ? -1 : 1) * sqrt(0.5);
-        out[at[1]] = (k & 2 ? -1 : 1) * sqrt(0.5);
+    } else if (k < 2 * d + 12 * pairs) {
+        const int *at = g->basis.axes[(k - 2 * d) / 12];
+        const double angle = M_PI / 8 * (1 + (double)((k - 2 * d) / 4 % 3));
+        out[at[0]] = (k & 1 ? -1 : 1) * cos(angle);
+        out[at[1]] = (k & 2 ? -1 : 1) * sin(angle);
     } else {
         double square = 0;
         for (size_t i = 0; i < d; i++) {
@@ -221,14 +220,14 @@ static size_t direction(const hb_guide *g, size_t k, double *out)
             out[i] = 2 * (out[i] - floor(out[i])) - 1;
             square += out[i] * out[i];
         }
-        for (size_t i = 0; i < d; i++) out[i] /= sqrt(square);
+        for (size_t i = 0; i < d; i++) out[i] *= sqrt((double)d / square);
     }
-    return 2 * d + 4 * pairs + DIRECTIONS;
+    return 2 * d + 12 * pairs + DIRECTIONS;
 }
 
 /* The largest of B.w/|B| or so: above 0 where something points outward at m + r s w. Columns are
  * directions. */
-static hb_status far_look(const hb_guide *g, hb_guide_view *v, size_t node, double r, double *F,
+static hb_status far_look(const hb_guide *g, hb_guide_view *v, size_t node, double r,
                           double *outward)
 {
     const size_t d = g->d, n = v->n;
@@ -237,7 +236,7 @@ static hb_status far_look(const hb_guide *g, hb_guide_view *v, size_t node, doub
     HB_TRY(HB_WORKSPACE(g->context, &work, HB_ARRAY(y, d * n), HB_ARRAY(w, d)));
     const size_t count = direction(g, 0, w);
     hb_status status = HB_OK;
-    *F = *outward = 0;
+    *outward = 0;
     for (size_t from = 0; from < count && status == HB_OK; from += n) {
         for (size_t k = 0; k < n; k++) {
             direction(g, from + k < count ? from + k : count - 1, w);
@@ -247,15 +246,13 @@ static hb_status far_look(const hb_guide *g, hb_guide_view *v, size_t node, doub
         status = hb_guide_look(g, v, g->node[node], y);
         if (status == HB_OK) status = hb_guide_drift(g, g->context, v, y, 0);
         for (size_t k = 0; k < n && status == HB_OK; k++) {
-            double size = 0, out = 0;
+            double out = 0;
             direction(g, from + k < count ? from + k : count - 1, w);
             for (size_t i = 0; i < d; i++) {
                 const double at = v->F[i * n + k], unit = w[i] / sqrt(g->variance[node * d + i]);
-                size += at * at;
-                out += unit * (2 * g->diffusion[i] * v->gradient[i * n + k] - at);
+                if (!isfinite(g->reach[i]) && fabs(r * w[i]) > REACH)
+                    out += unit * (2 * g->diffusion[i] * v->gradient[i * n + k] - at);
             }
-            if (!isfinite(size)) size = HUGE_VAL;
-            *F = fmax(*F, sqrt(size));
             *outward = fmax(*outward, isfinite(out) ? out : 0);
         }
     }
@@ -263,29 +260,68 @@ static hb_status far_look(const hb_guide *g, hb_guide_view *v, size_t node, doub
     return status;
 }
 
-/* The exponent of |F| far away. */
-static hb_status far_growth(const hb_guide *g, hb_guide_view *v, double *exponent)
+/* |F| along both directions of an axis, r standard deviations from positions within the start. */
+static hb_status far_along(const hb_guide *g, hb_guide_view *v, size_t node, size_t axis, double r,
+                           double *y, double *most)
 {
-    double near, beyond, outward;
-    HB_TRY(far_look(g, v, g->n_nodes - 1, FAR, &near, &outward));
-    HB_TRY(far_look(g, v, g->n_nodes - 1, 2 * FAR, &beyond, &outward));
-    *exponent = near > 0 && isfinite(beyond) ? log2(beyond / near) : beyond > 0 ? INFINITY : 0;
+    const size_t d = g->d, n = v->n;
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < d; i++) {
+            const double sd = sqrt(g->variance[node * d + i]), side = k % 2 ? 1 : -1;
+            const double inside = 1.5 * sin((double)(1 + k / 2) * (double)(2 * i + 3));
+            y[i * n + k] = g->mean[node * d + i] + sd * (i == axis ? side * r : inside);
+        }
+    v->tau = g->node[node];
+    HB_TRY(hb_guide_drift(g, g->context, v, y, 0));
+    *most = 0;
+    for (size_t k = 0; k < d * n; k++)
+        *most = fmax(*most, isfinite(v->F[k]) ? fabs(v->F[k]) : INFINITY);
     return HB_OK;
+}
+
+/* reach: of the axes along which the drift grows no faster than |y|. Refuses beyond |y|^3. */
+static hb_status find_reach(hb_guide *g, hb_guide_view *v, size_t node)
+{
+    double *y;
+    hb_status status = HB_OK;
+    HB_TRY(HB_NEW(g->context, y, g->d * v->n));
+    for (size_t i = 0; i < g->d && status == HB_OK; i++) {
+        double near = 0, beyond = 0;
+        status = far_along(g, v, node, i, FAR, y, &near);
+        if (status == HB_OK) status = far_along(g, v, node, i, 2 * FAR, y, &beyond);
+        const double exponent = !(beyond > 0)      ? 0
+                                : isfinite(beyond) ? log2(beyond / near)
+                                                   : INFINITY;
+        g->reach[i] = exponent > LINEAR_GROWTH ? INFINITY : REACH;
+        if (status == HB_OK && exponent > CUBIC_GROWTH)
+            status = hb_fail(g->context, HB_ERROR_NUMERICAL,
+                             "the drift grows faster than the third power of |x|");
+    }
+    hb_release(g->context, y);
+    return status;
+}
+
+static int guide_is_steep(const hb_guide *g)
+{
+    for (size_t i = 0; i < g->d; i++)
+        if (!isfinite(g->reach[i])) return 1;
+    return 0;
 }
 
 static hb_status fit_node(fit *f, hb_guide_view *v, size_t node)
 {
     hb_guide *g = f->g;
-    double *theta = g->theta + node * f->J, F, outward = 0, tail = FIRST_TAIL;
+    double *theta = g->theta + node * f->J, outward = 0, tail = FIRST_TAIL;
     fit_accumulate(f, g->mean + node * g->d, g->variance + node * g->d);
     fit_solve(f, theta);
-    if (isfinite(g->reach)) return HB_OK;
+    if (!guide_is_steep(g)) return HB_OK;
     for (int attempt = 0; attempt < TAILS; attempt++, tail *= 2) {
         outward = 0;
         for (int far = 0; far < 3 && outward == 0; far++)
-            HB_TRY(far_look(g, v, node, 6 << far, &F, &outward));
+            HB_TRY(far_look(g, v, node, 8 << far, &outward));
         if (outward == 0) return HB_OK;
-        for (size_t i = 0; i < g->d; i++) theta[HB_GUIDE_SINGLE * (i + 1) - 1] = -tail;
+        for (size_t i = 0; i < g->d; i++)
+            if (!isfinite(g->reach[i])) theta[HB_GUIDE_SINGLE * (i + 1) - 1] = -tail;
     }
     return hb_fail(g->context, HB_ERROR_NUMERICAL,
                    "no fitted log-density falls off as this drift needs it at large |x|");
@@ -330,8 +366,8 @@ static void fit_read_paths(fit *f)
     const size_t d = f->g->d, n = f->g->n_paths;
     for (size_t k = 0; k < n; k++)
         for (size_t i = 0; i < d; i++)
-            f->y[k * d + i] = f->g->axes ? hb_dot(d, f->g->axes + i * d, f->e.x + k * d)
-                                         : f->e.x[k * d + i];
+            f->y[k * d + i] =
+                f->g->axes ? hb_dot(d, f->g->axes + i * d, f->e.x + k * d) : f->e.x[k * d + i];
 }
 
 /* Means and variances of a node; near a point they are those of Brownian motion. */
@@ -353,14 +389,14 @@ static hb_status fit_all(fit *f)
     hb_guide *g = f->g;
     hb_guide_view v = {0};
     uint64_t drawn = 0;
-    double exponent = 0;
     hb_status status = HB_OK;
     /* First the last node alone would do for the growth; the moments of all are needed anyway. */
     HB_TRY(hb_guide_view_create(g, g->context, HB_GUIDE_LANES, &v));
     memset(g->theta, 0, g->n_nodes * f->J * sizeof *g->theta);
     for (size_t k = 0; k < g->n_nodes && status == HB_OK; k++) {
         if (k > 0) status = fit_advance(f, g->node[k - 1], g->node[k], &drawn);
-        if (status == HB_OK) status = hb_progress(g->context, "guide", (double)k, (double)g->n_nodes);
+        if (status == HB_OK)
+            status = hb_progress(g->context, "guide", (double)k, (double)g->n_nodes);
         if (status != HB_OK) break;
         fit_place_node(f, k);
         if (k == 0) { /* the growth, at the spread of the start or of the first node */
@@ -370,11 +406,7 @@ static hb_status fit_all(fit *f)
                 if (!(*last > 0)) *last = 1;
                 g->mean[(g->n_nodes - 1) * g->d + i] = g->mean[i];
             }
-            status = far_growth(g, &v, &exponent);
-            if (status == HB_OK && exponent > CUBIC_GROWTH)
-                status = hb_fail(g->context, HB_ERROR_NUMERICAL,
-                                 "the drift grows faster than the third power of |x|");
-            g->reach = exponent > LINEAR_GROWTH ? INFINITY : REACH;
+            status = find_reach(g, &v, g->n_nodes - 1);
         }
         if (status == HB_OK && !(k == 0 && g->place)) status = fit_node(f, &v, k);
     }
@@ -405,10 +437,8 @@ static hb_status pilot_run(const hb_guide *g, hb_ensemble *e, double *x, double 
             time++;
         }
         if (k == PILOT_STEPS) break;
-        const hb_ensemble_move move = {.tau = k * h,
-                                       .step = h,
-                                       .inflation = 1,
-                                       .first = (uint64_t)k * e->per_draw};
+        const hb_ensemble_move move = {
+            .tau = k * h, .step = h, .inflation = 1, .first = (uint64_t)k * e->per_draw};
         HB_TRY(hb_ensemble_step(e, &move));
     }
     return HB_OK;
@@ -462,7 +492,7 @@ static hb_status guide_make(hb_guide *g)
     double node[4 * MOST_NODES + 1];
     fit f = {0};
     HB_TRY(HB_WORKSPACE(g->context, &g->work, HB_ARRAY(g->axes, d * d), HB_ARRAY(g->diffusion, d),
-                        HB_ARRAY(g->basis.axes, pairs + 40 * d + 1)));
+                        HB_ARRAY(g->reach, d), HB_ARRAY(g->basis.axes, pairs + 40 * d + 1)));
     HB_TRY(find_diffusion(g));
     HB_TRY(guide_look_around(g));
     g->n_nodes = choose_nodes(g, guide_narrowest(g), node);
@@ -486,7 +516,6 @@ hb_status hb_guide_create(hb_context *context, const hb_problem *problem, double
                       .d = (size_t)hb_problem_dim(problem),
                       .tau = tau,
                       .place = hb_problem_initial_place(problem),
-                      .reach = REACH,
                       .n_paths = PATHS};
     const hb_status status = guide_make(out);
     if (status != HB_OK) hb_guide_destroy(out);

@@ -13,20 +13,23 @@ static const double TAIL = 3.5; /* standard deviations, where the fifth term beg
 
 /* ---- value, slope, curvature ---- */
 
-static void single_value(const double *restrict c, size_t n, const double *restrict q, double *restrict value, double *restrict slope,
-                         double *restrict curvature)
+static void single_value(const double *restrict c, size_t n, const double *restrict q,
+                         double *restrict value, double *restrict slope, double *restrict curvature)
 {
     for (size_t k = 0; k < n; k++) {
         const double x = q[k], away = fabs(x) - TAIL, far = away > 0 ? away : 0;
-        value[k] += x * (c[0] + x * (c[1] + x * (c[2] + x * c[3]))) + c[4] * (far * far) * (far * far);
+        value[k] +=
+            x * (c[0] + x * (c[1] + x * (c[2] + x * c[3]))) + c[4] * (far * far) * (far * far);
         if (!slope) continue;
         const double turn = 4 * c[4] * far * far * far;
-        slope[k] += c[0] + x * (2 * c[1] + x * (3 * c[2] + x * (4 * c[3]))) + (x < 0 ? -turn : turn);
+        slope[k] +=
+            c[0] + x * (2 * c[1] + x * (3 * c[2] + x * (4 * c[3]))) + (x < 0 ? -turn : turn);
         curvature[k] += 2 * c[1] + x * (6 * c[2] + x * (12 * c[3])) + 12 * c[4] * far * far;
     }
 }
 
-static void pair_value(const double *restrict c, size_t n, const double *restrict qi, const double *restrict qj, double *restrict value)
+static void pair_value(const double *restrict c, size_t n, const double *restrict qi,
+                       const double *restrict qj, double *restrict value)
 {
     for (size_t k = 0; k < n; k++) {
         const double x = qi[k], y = qj[k];
@@ -34,8 +37,9 @@ static void pair_value(const double *restrict c, size_t n, const double *restric
     }
 }
 
-static void pair_slopes(const double *restrict c, size_t n, const double *restrict qi, const double *restrict qj, double *restrict si,
-                        double *restrict sj, double *restrict ci, double *restrict cj)
+static void pair_slopes(const double *restrict c, size_t n, const double *restrict qi,
+                        const double *restrict qj, double *restrict si, double *restrict sj,
+                        double *restrict ci, double *restrict cj)
 {
     for (size_t k = 0; k < n; k++) {
         const double x = qi[k], y = qj[k];
@@ -46,8 +50,8 @@ static void pair_slopes(const double *restrict c, size_t n, const double *restri
     }
 }
 
-static void weak_value(double c, size_t n, const double *restrict qi, const double *restrict qj, double *restrict value,
-                       double *restrict si, double *restrict sj)
+static void weak_value(double c, size_t n, const double *restrict qi, const double *restrict qj,
+                       double *restrict value, double *restrict si, double *restrict sj)
 {
     for (size_t k = 0; k < n; k++) {
         value[k] += c * qi[k] * qj[k];
@@ -113,8 +117,9 @@ static void guide_value(const hb_guide_basis *b, const double *c, size_t n, cons
 
 /* ---- Hessian times a vector, gradient of the weighted curvature ---- */
 
-static void single_turn(const double *restrict c, size_t n, const double *restrict q, const double *restrict a,
-                        const double *restrict w, double *restrict turned, double *restrict lean)
+static void single_turn(const double *restrict c, size_t n, const double *restrict q,
+                        const double *restrict a, const double *restrict w, double *restrict turned,
+                        double *restrict lean)
 {
     for (size_t k = 0; k < n; k++) {
         const double x = q[k], away = fabs(x) - TAIL, far = away > 0 ? away : 0;
@@ -133,15 +138,15 @@ typedef struct turn_columns {
 static void pair_turn(const double *c, size_t n, const turn_columns *t)
 {
     const double *restrict qi = t->q[0], *restrict qj = t->q[1], *restrict ai = t->a[0],
-                 *restrict aj = t->a[1], *restrict wi = t->w[0], *restrict wj = t->w[1];
+                           *restrict aj = t->a[1], *restrict wi = t->w[0], *restrict wj = t->w[1];
     double *restrict ti = t->turned[0], *restrict tj = t->turned[1], *restrict li = t->lean[0],
-           *restrict lj = t->lean[1];
+                     *restrict lj = t->lean[1];
     for (size_t k = 0; k < n; k++) {
         const double x = qi[k], y = qj[k];
         const double xx = y * (2 * c[1] + 6 * c[3] * x + 2 * c[4] * y);
         const double yy = x * (2 * c[2] + 2 * c[4] * x + 6 * c[5] * y);
-        const double xy = c[0] + x * (2 * c[1] + 3 * c[3] * x) +
-                          y * (2 * c[2] + 4 * c[4] * x + 3 * c[5] * y);
+        const double xy =
+            c[0] + x * (2 * c[1] + 3 * c[3] * x) + y * (2 * c[2] + 4 * c[4] * x + 3 * c[5] * y);
         const double xxy = 2 * c[1] + 6 * c[3] * x + 4 * c[4] * y;
         ti[k] += xx * ai[k] + xy * aj[k];
         tj[k] += xy * ai[k] + yy * aj[k];
@@ -157,8 +162,7 @@ static void triple_turn(const double *c, size_t n, const turn_columns *t)
         const double a = t->a[0][k], b = t->a[1][k], e = t->a[2][k];
         const double u = t->w[0][k] * c[1], v = t->w[1][k] * c[2], w = t->w[2][k] * c[3];
         const double whole = c[0] + c[1] * x + c[2] * y + c[3] * z;
-        const double xy = z * (whole + c[1] * x + c[2] * y),
-                     xz = y * (whole + c[1] * x + c[3] * z),
+        const double xy = z * (whole + c[1] * x + c[2] * y), xz = y * (whole + c[1] * x + c[3] * z),
                      yz = x * (whole + c[2] * y + c[3] * z);
         t->turned[0][k] += 2 * c[1] * y * z * a + xy * b + xz * e;
         t->turned[1][k] += xy * a + 2 * c[2] * x * z * b + yz * e;

@@ -17,8 +17,8 @@ enum { HB_GUIDE_LANES = 8, HB_GUIDE_SINGLE = 5, HB_GUIDE_PAIR = 6, HB_GUIDE_TRIP
 /* Which coordinates stand together. */
 typedef struct hb_guide_basis {
     size_t dim, pairs, weak, triples;
-    int (*axes)[3];   // (pairs + weak + triples, 3): of the pairs two, of the triples three
-    size_t n_terms;   /* coefficients */
+    int (*axes)[3]; // (pairs + weak + triples, 3): of the pairs two, of the triples three
+    size_t n_terms; /* coefficients */
 } hb_guide_basis;
 
 typedef struct hb_guide_kernel {

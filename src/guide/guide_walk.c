@@ -20,21 +20,19 @@
 
 #include <heatball/random.h>
 #include <string.h>
-#include <stdio.h> // DEBUG
-#include <stdlib.h>
 
 enum { SHARES = HB_GUIDE_LEVELS };
 static const int LEVEL_WALKS[SHARES] = {HB_GUIDE_BLOCK, 64, 16, 8}; /* of this level or more */
-static const double STEP = 0.15;  /* of s^2/D, and over the rate of the drift */
-static const double TAME = 6;     /* standard deviations */
-static const double LAST = 2e-4;  /* of the time of the first node: the last step, to a point */
+static const double STEP = 0.15;   /* of s^2/D, and over the rate of the drift */
+static const double TAME = 6;      /* standard deviations */
+static const double LAST = 2e-4;   /* of the time of the first node: the last step, to a point */
 static const double LARGEST = 300; /* ln of a value over the scale */
 
 struct hb_guide_walker {
     const hb_guide *g;
     hb_context *context;
-    int steps, capacity;      /* of level 0, with the multiple of the run under way */
-    double *ends;             // (steps + 1) rising: times of level 0
+    int steps, capacity; /* of level 0, with the multiple of the run under way */
+    double *ends;        // (steps + 1) rising: times of level 0
     hb_guide_view view;
     double *y, *p, *F, *G;    // (steps_max + 1, d, n): positions, predictions, drifts, gradients
     double *noise, *B, *next; // (steps_max, d, n), (d, n) twice
@@ -55,10 +53,10 @@ static double walk_step_at(const hb_guide *g, double tau)
     double h = STEP / fmax(g->rate, STEP / g->tau);
     for (size_t i = 0; i < d; i++)
         if (g->diffusion[i] > 0)
-            h = fmin(h, STEP *
-                            ((1 - part) * g->variance[k * d + i] +
-                             part * g->variance[(k + 1) * d + i]) /
-                            g->diffusion[i]);
+            h = fmin(
+                h, STEP *
+                       ((1 - part) * g->variance[k * d + i] + part * g->variance[(k + 1) * d + i]) /
+                       g->diffusion[i]);
     return h;
 }
 
@@ -214,6 +212,7 @@ static hb_status walk_end(hb_guide_walker *w, int level)
     const double *y = w->y + (size_t)(w->steps << level) * all;
     if (g->place) { /* lambda is that of epsilon, which walk_back adds */
         walk_weigh(g, v, w->epsilon, 0, v->tau, w->w);
+        for (size_t j = 0; j < n; j++) w->w[j] -= 0.5 * (double)d * log(2 * M_PI);
         memset(w->lambda, 0, all * sizeof *w->lambda);
         return HB_OK;
     }
@@ -341,8 +340,7 @@ static void walk_combine(const hb_guide_walker *w, hb_guide_run *run)
             const size_t at = (size_t)level * HB_GUIDE_BLOCK + i;
             const double part = (double)HB_GUIDE_BLOCK / LEVEL_WALKS[level];
             const int counts = walk_counts(w, level, i);
-            const double P =
-                counts > 0 ? exp(fmin(w->size[at] - run->log_scale, LARGEST)) : 0;
+            const double P = counts > 0 ? exp(fmin(w->size[at] - run->log_scale, LARGEST)) : 0;
             lost |= counts < 0;
             run->a[i] += part * (P - before);
             for (size_t k = 0; k < d; k++) {
@@ -384,14 +382,6 @@ hb_status hb_guide_walk(hb_guide_walker *w, hb_guide_run *run)
     }
     if (isnan(run->log_scale)) run->log_scale = walk_scale(w);
     walk_combine(w, run);
-    if (getenv("GDBG")) { /* DEBUG */
-        for (int level = 0; level < SHARES; level++) {
-            double m = 0, v = 0, dm = 0, dv = 0; int n = LEVEL_WALKS[level];
-            for (int i = 0; i < n; i++) { double P = exp(w->size[level * HB_GUIDE_BLOCK + i] - run->log_scale), Q = level ? exp(w->size[(level-1) * HB_GUIDE_BLOCK + i] - run->log_scale) : 0;
-              m += P / n; v += P * P / n; dm += (P - Q) / n; dv += (P - Q) * (P - Q) / n; }
-            fprintf(stderr, "mult %d steps %d level %d: mean %.4f sd %.4f diff %.4f sd %.4f\n", run->multiple, w->steps, level, m, sqrt(v - m * m), dm, sqrt(dv - dm * dm));
-        }
-    }
     run->seconds = hb_seconds() - start;
     return HB_OK;
 }
@@ -407,12 +397,13 @@ hb_status hb_guide_walker_create(const hb_guide *g, hb_context *context, hb_guid
     w->g = g, w->context = context;
     hb_status status = hb_guide_view_create(g, context, n, &w->view);
     if (status == HB_OK)
-        status = HB_WORKSPACE(
-            context, &w->work, HB_ARRAY(w->B, all), HB_ARRAY(w->next, all), HB_ARRAY(w->w, n),
-            HB_ARRAY(w->epsilon, n), HB_ARRAY(w->lambda, all), HB_ARRAY(w->mu, all),
-            HB_ARRAY(w->turned, all), HB_ARRAY(w->pull, all), HB_ARRAY(w->rows, all),
-            HB_ARRAY(w->slopes, all), HB_ARRAY(w->value, n),
-            HB_ARRAY(w->size, SHARES * HB_GUIDE_BLOCK), HB_ARRAY(w->score, SHARES * HB_GUIDE_BLOCK * d));
+        status =
+            HB_WORKSPACE(context, &w->work, HB_ARRAY(w->B, all), HB_ARRAY(w->next, all),
+                         HB_ARRAY(w->w, n), HB_ARRAY(w->epsilon, n), HB_ARRAY(w->lambda, all),
+                         HB_ARRAY(w->mu, all), HB_ARRAY(w->turned, all), HB_ARRAY(w->pull, all),
+                         HB_ARRAY(w->rows, all), HB_ARRAY(w->slopes, all), HB_ARRAY(w->value, n),
+                         HB_ARRAY(w->size, SHARES * HB_GUIDE_BLOCK),
+                         HB_ARRAY(w->score, SHARES * HB_GUIDE_BLOCK * d));
     if (status == HB_OK) return HB_OK;
     hb_guide_walker_destroy(w);
     *out = NULL;

@@ -158,8 +158,7 @@ hb_status hb_problem_drift_turned(hb_context *context, const hb_problem *problem
 {
     double *times; // t and g^2/2, (n) each
     HB_TRY(HB_NEW(context, times, 2 * n));
-    hb_status status =
-        hb_time_change_times(context, problem->change, n, tau, times, times + n);
+    hb_status status = hb_time_change_times(context, problem->change, n, tau, times, times + n);
     if (status == HB_OK)
         status = problem->drift.callback
                      ? drift_turned_densely(context, problem, times, n, x, b, out)

@@ -8,8 +8,8 @@
  * and no flag is left. An error is chance c and what no sample mends, f, both in units of what is
  * asked for: c^2 falls with the rounds to 1 - f^2; where f leaves too little room, rounds end at
  * c = f/ONLY_BIAS. A round is counted apart and merged when it is complete, so one that is
- * interrupted leaves no trace. With two runs each has a part of the time, then another where the
- * other's points are flagged.
+ * interrupted leaves no trace. With several runs each has a part of the time, then another
+ * where the points of the others are flagged.
  * Must reproduce: with 1000 samples per round, an error of 0.01 and units of unit mean and variance
  * 1, sampling stops at about 10000 units. */
 #include "sampling/sampling.h"
@@ -300,26 +300,36 @@ static int has_missed(const hb_sampling *s, const hb_sampling_run *run, size_t p
            rounds_left(s, run, point) == 0;
 }
 
-/* With two runs, the one that was not chosen tries where the chosen one is flagged or cannot reach
- * the error that is asked for. Its draws are others, so that this choice makes no bias. */
+static int chosen_run(const hb_sampling *s, size_t point)
+{
+    int k = 0;
+    while (k + 1 < s->n_runs && !s->runs[k].chosen[point]) k++;
+    return k;
+}
+
+/* With several runs, those that were not chosen try where the chosen one is flagged or cannot reach
+ * the error that is asked for. Their draws are others, so that this choice makes no bias. */
 static void ask_for_help(hb_sampling *s)
 {
-    for (int k = 0; s->n_runs > 1 && k < 2; k++)
-        for (size_t i = 0; i < s->n; i++)
-            s->runs[1 - k].helps[i] = s->runs[k].chosen[i] && (flags_at(s, &s->runs[k], i) > 0 ||
-                                                               has_missed(s, &s->runs[k], i));
+    for (size_t i = 0; s->n_runs > 1 && i < s->n; i++) {
+        const int own = chosen_run(s, i);
+        const int asked = flags_at(s, &s->runs[own], i) > 0 || has_missed(s, &s->runs[own], i);
+        for (int k = 0; k < s->n_runs; k++) s->runs[k].helps[i] = asked && k != own;
+    }
 }
 
 const hb_sampling_run *hb_sampling_run_of(const hb_sampling *s, size_t point)
 {
-    if (s->n_runs < 2) return &s->runs[0];
-    const hb_sampling_run *own = &s->runs[s->runs[1].chosen[point]],
-                          *other = &s->runs[!s->runs[1].chosen[point]];
-    if (!other->helps[point]) return own;
-    const int better = flags_at(s, own, point) - flags_at(s, other, point);
-    if (better == 0 && has_missed(s, own, point))
-        return hb_sampling_has_met(s, other, point, NULL) ? other : own;
-    return better > 0 ? other : own;
+    const hb_sampling_run *best = &s->runs[chosen_run(s, point)];
+    for (int k = 0; k < s->n_runs; k++) {
+        const hb_sampling_run *other = &s->runs[k];
+        if (other == best || !other->helps[point]) continue;
+        const int better = flags_at(s, best, point) - flags_at(s, other, point);
+        if (better > 0 || (better == 0 && has_missed(s, best, point) &&
+                           hb_sampling_has_met(s, other, point, NULL)))
+            best = other;
+    }
+    return best;
 }
 
 /* What has been done is kept, whatever ended the rounds; the first failure counts. */
@@ -340,7 +350,7 @@ static hb_status keep_last(hb_sampling *s, hb_status status)
 hb_status hb_sampling_perform(hb_sampling *s)
 {
     const double begin = hb_seconds(), left = s->start + s->settings->max_time - begin;
-    const int n = s->n_runs, parts = n * n; /* of the time; two runs have two parts each */
+    const int n = s->n_runs, parts = n > 1 ? 2 * n : 1; /* of the time */
     hb_status status = HB_OK;
     for (int part = 0; part < parts + (n > 1) && status == HB_OK; part++) {
         hb_sampling_run *run = &s->runs[part % n];

@@ -1,5 +1,5 @@
 /* sampling/sampling.h: rounds of estimators at points until what is asked for is met; their state.
- * A run is one estimator with what it has counted; a sampling is one run, or two. */
+ * A run is one estimator with what it has counted; a sampling is one run, or a few. */
 #pragma once
 
 #include "base/context.h"

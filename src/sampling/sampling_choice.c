@@ -1,10 +1,11 @@
-/* Particles or walks, point by point.
+/* Which of several estimators serves which point.
  *
  * Particles share their trajectories between all points and are cheap in the core region, walks do
- * not care whether any trajectory comes near. The rule, run 0 being particles and run 1 walks:
- *     1. Both do PILOT_PART of their usual samples N: e sqrt(m/N) is expected from e after m.
- *     2. A point at which particles expect at most GOOD_ENOUGH stays with them.
- *     3. Elsewhere the smaller error serves; that of a flagged run is infinite.
+ * not care whether any trajectory comes near. The rule, in the order of the runs:
+ *     1. Each does PILOT_PART of its usual samples N at the points that are still open: e sqrt(m/N) is
+ *        expected from e after m.
+ *     2. A point at which a run expects at most GOOD_ENOUGH is closed.
+ *     3. The smallest expected error serves; that of a flagged run is infinite.
  * Exact walks (a linear drift, a last step in closed form) serve every point. An estimate that is
  * chosen because its own draws look precise is biased, so the pilot rounds are thrown away. No
  * clock enters, unless max_time breaks a trial off. Must reproduce: the same choice on any number
@@ -16,7 +17,7 @@
 #include <string.h>
 
 static const double PILOT_PART = 0.125, GOOD_ENOUGH = 0.01;
-static const double PARTICLES_UNTIL = 0.4, WALKS_UNTIL = 0.5; /* of the time, where it is limited */
+static const double TRIALS_UNTIL = 0.5; /* of the time, where it is limited */
 
 static uint64_t pilot_rounds(const hb_sampling_run *run)
 {
@@ -48,41 +49,56 @@ static hb_status run_pilot(hb_sampling *s, hb_sampling_run *run)
     return HB_OK;
 }
 
-/* One walk is the answer at every point. */
-static void choose_exact(hb_sampling *s)
+/* The run k serves a point. */
+static void choice_give(hb_sampling *s, int k, size_t point)
 {
-    hb_sampling_run *particles = &s->runs[0], *walks = &s->runs[1];
-    memset(particles->chosen, 0, s->n);
-    memset(walks->chosen, 1, s->n);
+    for (int r = 0; r < s->n_runs; r++) s->runs[r].chosen[point] = r == k;
+}
+
+/* One walk is the answer at every point. */
+static void choose_exact(hb_sampling *s, int k)
+{
+    hb_sampling_run *walks = &s->runs[k];
+    for (size_t i = 0; i < s->n; i++) choice_give(s, k, i);
     hb_note_append(walks->estimator.note, sizeof walks->estimator.note,
-                   "; walks are exact here, so particles were not tried");
+                   "; walks are exact here, so nothing else was tried");
+}
+
+/* Pilot rounds of run k at the open points; best[n]: the least expected error so far. */
+static hb_status choice_try(hb_sampling *s, int k, double *best)
+{
+    hb_sampling_run *run = &s->runs[k];
+    size_t n_open = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        run->wanted[i] = k == 0 || !(best[i] <= GOOD_ENOUGH);
+        n_open += run->wanted[i];
+    }
+    hb_sampling_allow(s, TRIALS_UNTIL * (k + 1) / s->n_runs + TRIALS_UNTIL / 2 * (k == 0));
+    if (n_open > 0) HB_TRY(run_pilot(s, run));
+    run->first = pilot_rounds(run);
+    for (size_t i = 0; i < s->n; i++) {
+        const double error = run->wanted[i] ? choice_expected_error(s, run, i) : INFINITY;
+        if (k > 0 && !(error < best[i])) continue;
+        best[i] = error;
+        choice_give(s, k, i);
+    }
+    return HB_OK;
 }
 
 hb_status hb_sampling_choose(hb_sampling *s)
 {
-    hb_sampling_run *particles = &s->runs[0], *walks = &s->runs[1];
-    if (walks->estimator.exact) {
-        choose_exact(s);
-        return HB_OK;
-    }
-    memset(particles->wanted, 1, s->n);
-    hb_sampling_allow(s, PARTICLES_UNTIL);
-    HB_TRY(run_pilot(s, particles));
-    hb_sampling_allow(s, WALKS_UNTIL);
-    size_t n_open = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        walks->wanted[i] = !(choice_expected_error(s, particles, i) <= GOOD_ENOUGH);
-        n_open += walks->wanted[i];
-    }
-    if (n_open > 0) HB_TRY(run_pilot(s, walks));
-    for (size_t i = 0; i < s->n; i++) {
-        const int walk = walks->wanted[i] && choice_expected_error(s, walks, i) <
-                                                 choice_expected_error(s, particles, i);
-        walks->chosen[i] = (unsigned char)walk;
-        particles->chosen[i] = (unsigned char)!walk;
-    }
-    const size_t bytes = s->n * hb_accumulator_size(s->dim) * sizeof(double);
-    memset(particles->accumulators, 0, bytes);
-    memset(walks->accumulators, 0, bytes);
-    return HB_OK;
+    double *best; // (n)
+    hb_status status = HB_OK;
+    for (int k = 0; k < s->n_runs; k++)
+        if (s->runs[k].estimator.exact) {
+            choose_exact(s, k);
+            return HB_OK;
+        }
+    HB_TRY(HB_NEW(s->context, best, s->n));
+    for (int k = 0; k < s->n_runs && status == HB_OK; k++) status = choice_try(s, k, best);
+    for (int k = 0; k < s->n_runs; k++)
+        memset(s->runs[k].accumulators, 0,
+               s->n * hb_accumulator_size(s->dim) * sizeof *s->runs[k].accumulators);
+    hb_release(s->context, best);
+    return status;
 }

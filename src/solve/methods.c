@@ -13,9 +13,9 @@
     X(particles)                                                                                   \
     X(lag)                                                                                         \
     X(long_run)                                                                                    \
+    X(guided)                                                                                      \
     X(walk)                                                                                        \
-    X(meanvalue)                                                                                   \
-    X(guided)
+    X(meanvalue)
 
 #define DECLARATION(name) extern const hb_method_ops hb_method_##name;
 #define ROW(name) &hb_method_##name,

@@ -15,7 +15,7 @@
 
 enum { NAMED_POINTS = 8 };
 /* Of the time, where it is limited: when trials must have ended. */
-static const double TRIALS_UNTIL = 0.6, FIRST_UNTIL = 0.2, SECOND_UNTIL = 0.35;
+static const double TRIALS_UNTIL = 0.6, FIRST_UNTIL = 0.2, SECOND_UNTIL = 0.25;
 
 /* ---- the runs ---- */
 
@@ -40,27 +40,21 @@ static const char *sampled_unit_of(const hb_method_ops *ops)
     return ops->info.method == HB_METHOD_PARTICLES ? "trajectories" : "walks";
 }
 
-/* Both, or the one that does not refuse; why gets the reason of the other. */
-static hb_status sampled_add_both(const hb_solve_task *task, const hb_method_ops *const *ops,
-                                  double tau, hb_sampling *s, size_t size, char *why)
+/* All that do not refuse; why gets the reasons of the others. */
+static hb_status sampled_add_all(const hb_solve_task *task, int n, const hb_method_ops *const *ops,
+                                 double tau, hb_sampling *s, size_t size, char *why)
 {
-    const size_t used = strlen(why);
-    hb_sampling_allow(s, FIRST_UNTIL);
-    const hb_status first = sampled_add_run(task, ops[0], tau, s);
-    const int left = first != HB_OK && sampled_can_do_without(s, first);
-    hb_sampling_allow(s, SECOND_UNTIL);
-    if (first != HB_OK && !left) return first;
-    if (left) {
-        if (s->n_runs > 0) hb_sampling_remove(s);
-        snprintf(why + used, size - used, "; %s, because %s refused (%s)", sampled_unit_of(ops[1]),
-                 ops[0]->info.name, hb_context_message(task->context));
-        return sampled_add_run(task, ops[1], tau, s);
+    for (int k = 0; k < n; k++) {
+        const int before = s->n_runs;
+        hb_sampling_allow(s, FIRST_UNTIL + SECOND_UNTIL * k / n);
+        const hb_status status = sampled_add_run(task, ops[k], tau, s);
+        if (status == HB_OK) continue;
+        if (s->n_runs > before) hb_sampling_remove(s);
+        if (!sampled_can_do_without(s, status) || (k == n - 1 && s->n_runs == 0)) return status;
+        const size_t used = strlen(why);
+        snprintf(why + used, size - used, "; %s refused (%s)", ops[k]->info.name,
+                 hb_context_message(task->context));
     }
-    const hb_status second = sampled_add_run(task, ops[1], tau, s);
-    if (second == HB_OK || !sampled_can_do_without(s, second)) return second;
-    if (s->n_runs > 1) hb_sampling_remove(s);
-    snprintf(why + used, size - used, "; %s, because %s refused (%s)", ops[0]->info.name,
-             sampled_unit_of(ops[1]), hb_context_message(task->context));
     return HB_OK;
 }
 
@@ -69,7 +63,7 @@ static hb_status sampled_add_runs(const hb_solve_task *task, int n, const hb_met
 {
     hb_sampling_allow(s, TRIALS_UNTIL);
     return n == 1 ? sampled_add_run(task, ops[0], tau, s)
-                  : sampled_add_both(task, ops, tau, s, size, why);
+                  : sampled_add_all(task, n, ops, tau, s, size, why);
 }
 
 /* From the file, or from the beginning. The file is written at once: a path that cannot be is
@@ -279,7 +273,7 @@ static void sampled_write_note(const hb_sampling *s, const char *why, hb_solutio
         if (sampled_count_chosen(s, &s->runs[r]) == 0) continue;
         if (runs++ > 0) hb_solution_add_note(out, "; ");
         sampled_note_run(s, &s->runs[r], out);
-        out->method = runs > 1 ? "particles and walk" : s->runs[r].estimator.name;
+        out->method = runs > 1 ? "several" : s->runs[r].estimator.name;
     }
     if (s->settings->density_error > 0 || s->settings->score_error > 0) sampled_note_missed(s, out);
 }
