@@ -28,7 +28,7 @@ enum {
     COLUMNS = 256,
     DIRECTIONS = 64,
     SEED = 1,
-    TAILS = 12
+    TAILS = 20
 };
 static const double STEP = 0.06;       /* of trajectories, over the rate of the drift */
 static const double GAP = 0.4;         /* of nodes, over the same */
