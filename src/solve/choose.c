@@ -264,8 +264,7 @@ static void choose_take_row(const hb_solution *from, size_t k, hb_solution *out,
 {
     for (int c = 0; c < HB_N_COLUMNS; c++) {
         const size_t width = hb_column_width(c, out->dim);
-        memcpy(out->columns[c] + i * width, from->columns[c] + k * width,
-               width * sizeof(double));
+        memcpy(out->columns[c] + i * width, from->columns[c] + k * width, width * sizeof(double));
     }
     out->samples[i] = from->samples[k];
     out->point_methods[i] = from->point_methods[k];
@@ -286,7 +285,7 @@ static hb_status choose_walk_rows(const hb_solve_task *task, const hb_method_ops
     size_t taken = 0;
     for (size_t k = 0; k < n; k++)
         memcpy(points + k * d, task->points + rows[k] * d, d * sizeof *points);
-    part.n = n, part.points = points, part.why = "";
+    part.n = n, part.points = points, part.why = "", part.prepared = NULL;
     HB_TRY(hb_solution_create(task->context, n, out->dim, &walks));
     walks->tau = out->tau;
     const hb_status status = hb_solve_by_samples(&part, 1, &guided, walks);
@@ -353,9 +352,25 @@ static hb_status choose_run_by_rank(const hb_solve_task *task, hb_solution *out)
     }
 }
 
-hb_status hb_method_choose(const hb_solve_task *task, hb_solution *out)
+/* A solution of one time keeps the guide of its walks, to be asked at other points. */
+static void choose_keep_guide(const hb_solve_task *task, hb_solve_task *own, hb_solution *out)
+{
+    *own = *task;
+    if (!out->work.memory || out->n_times != 1) return; /* the view of one time of several */
+    own->prepared = &out->guide;
+    out->solved = task->problem;
+    out->sampling = task->settings->sampling;
+    out->sampling.state = NULL;
+    out->sampling.resume = 0;
+    out->sampling.paths = NULL;
+}
+
+hb_status hb_method_choose(const hb_solve_task *asked, hb_solution *out)
 {
     const char *reason;
+    hb_solve_task own;
+    const hb_solve_task *task = &own;
+    choose_keep_guide(asked, &own, out);
     if (task->facts->asked == HB_METHOD_AUTO) return choose_run_by_rank(task, out);
     const hb_method_ops *row = choose_row_of(task->facts, task->facts->asked, &reason);
     if (!row) return choose_refuse_problem(task->context, task->facts, reason);
