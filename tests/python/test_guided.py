@@ -151,8 +151,8 @@ def test_a_function_has_the_answer_of_the_text():
 
 def test_auto_takes_guided_walks_in_six_dimensions():
     drift = ", ".join(PAIR.replace("x", f"x{k}").replace("y", f"x{k + 1}") for k in (1, 3, 5))
-    s = heatball.solve(drift, "sqrt(2)", "gaussian(mean=0.3, var=0.3)", 0.5, np.tile([0.5, 0.2], 3)[None])
-    grid = heatball.solve(PAIR, "sqrt(2)", "gaussian(mean=0.3, var=0.3)", 0.5, AT[:1])
+    s = heatball.solve(drift, "sqrt(2)", "gaussian(mean=0.3, var=0.3)", 1.0, np.tile([0.5, 0.2], 3)[None])
+    grid = heatball.solve(PAIR, "sqrt(2)", "gaussian(mean=0.3, var=0.3)", 1.0, AT[:1])
     assert s.methods == ["guided"] and "guided by a log-density of" in s.note
     assert np.abs(s.log_density - 3 * grid.log_density)[0] < 5 * s.log_density_error[0]
     assert np.all(np.abs(s.score - np.tile(grid.score, 3)) < 5 * s.score_error)
