@@ -14,6 +14,7 @@ typedef struct solve_values {
     hb_problem_values problem;
     int method, json, precision, resume;
     hb_earlier from;
+    uint64_t training;
     double radius, stderr_density, stderr_score, max_time, save_every;
     const char *path, *plot, *paths, *path_times, *state;
 } solve_values;
@@ -30,6 +31,9 @@ static const char *const *method_names(void)
     names[n] = "all";
     return names;
 }
+
+/* Of 0.2: walks along the score of a trained network. */
+static const char *const old_methods[] = {"network", "guided", NULL};
 
 static const char *const precision_names[] = {"error", "full", NULL};
 
@@ -58,12 +62,15 @@ static const hb_option solve_options[] = {
         "how to solve: on a grid (dimension 1 to 3), by particles or walks (any dimension), "
         "by averages over heat balls on the grid's solution, by walks along a "
         "fitted log-density (guided); auto chooses, all runs every one of the others that applies",
-        .names = method_names, .fallback = "auto"),
+        .names = method_names, .fallback = "auto", .old_choices = old_methods),
     HB_PROBLEM_GRID,
     HB_OPTION(REAL, "radius", "R", radius,
               "radius of the heat balls of meanvalue and particles; default: chosen",
               .max = INFINITY, .rules = HB_OPTION_ABOVE),
     HB_PROBLEM_BALL,
+    HB_OPTION(UNSIGNED, "training-steps", "N", training, "no effect", .rules = HB_OPTION_HIDDEN,
+              .old = "training",
+              .gone = "--method guided fits its log-density without training"),
     HB_OPTION(TEXT, "paths", "FILE.npy", paths,
               "particles from these trajectories, an array [path][time][dim]"),
     HB_OPTION(TEXT, "path-times", "LIST|FILE", path_times,

@@ -37,7 +37,7 @@ typedef struct parser {
     char *const *argv;
     char *message;
     json_t *record;                /* of a table with an earlier run; NULL: it has none */
-    char note[HB_OPTIONS_MESSAGE]; /* "--old is now --new; " for each old name on the line */
+    char note[HB_OPTIONS_MESSAGE]; /* "--old is now --new; " for each old name that is given */
 } parser;
 
 typedef struct label {
@@ -463,7 +463,8 @@ static hb_status refuse_value(const parser *p, const hb_option *option, const ch
 static void option_record(const parser *p, const hb_option *option, json_t *text)
 {
     json_t *list = json_object_get(p->record, option->name ? option->name : "");
-    if (!option->name || option->rules & LEFT_OUT || option->kind == HB_OPTION_FLAG)
+    if (!option->name || option->gone || option->rules & LEFT_OUT ||
+        option->kind == HB_OPTION_FLAG)
         json_decref(text);
     else if (list)
         json_array_append_new(list, text);
@@ -472,11 +473,35 @@ static void option_record(const parser *p, const hb_option *option, json_t *text
                             option->kind == HB_OPTION_TEXTS ? json_pack("[o]", text) : text);
 }
 
+/* Adds to the note; what does not fit is left out. */
+static void note_add(parser *p, const char *words, ...)
+{
+    const size_t used = strlen(p->note);
+    va_list list;
+    va_start(list, words);
+    vsnprintf(p->note + used, sizeof p->note - used, words, list);
+    va_end(list);
+}
+
+/* The text, or what it is called now, with a note; a note too of an option without effect. */
+static const char *text_of_today(parser *p, const hb_option *option, const char *text)
+{
+    if (option->gone)
+        note_add(p, "%s has no effect, because %s; ", label_of(option).text, option->gone);
+    for (const char *const *pair = option->old_choices; pair && *pair; pair += 2)
+        if (strcmp(text, pair[0]) == 0) {
+            note_add(p, "%s %s is now %s; ", label_of(option).text, pair[0], pair[1]);
+            return pair[1];
+        }
+    return text;
+}
+
 static hb_status option_accept(parser *p, entry *found, const char *text)
 {
     if (found->given && found->option.kind != HB_OPTION_TEXTS)
         return options_refuse(p, "%s is given twice; give it once", label_of(&found->option).text);
     found->given = 1;
+    text = text_of_today(p, &found->option, text);
     if (!option_store(&found->option, text, found->target))
         return refuse_value(p, &found->option, text);
     if (p->record) option_record(p, &found->option, json_string(text));
@@ -510,10 +535,8 @@ static hb_status accept_positional(parser *p, const char *argument)
 
 static void note_old_name(parser *p, const entry *found, const char *name, size_t length)
 {
-    const size_t used = strlen(p->note);
-    if (is_word(found->option.name, name, length)) return;
-    snprintf(p->note + used, sizeof p->note - used, "--%s is now %s; ", found->option.old,
-             label_of(&found->option).text);
+    if (!is_word(found->option.name, name, length))
+        note_add(p, "--%s is now %s; ", found->option.old, label_of(&found->option).text);
 }
 
 static hb_status accept_argument(parser *p, const char *argument)
@@ -573,6 +596,9 @@ static hb_status accept_earlier(parser *p, entry *found, json_t *values)
             json_decref(value);
             continue;
         }
+        text = text_of_today(p, &found->option, text);
+        if (text != json_string_value(value)) json_string_set(value, text);
+        text = json_string_value(value);
         option_record(p, &found->option, value); /* which keeps the text */
         if (!option_store(&found->option, text, found->target))
             return refuse_value(p, &found->option, text);

@@ -89,6 +89,8 @@ typedef struct hb_option {
     const hb_setting *(*setting)(size_t index);
     size_t field;    /* its offset in the library's struct */
     const char *old; /* its name in the release before, which is read with a note; NULL: none */
+    const char *const *old_choices; /* pairs, before and now, read likewise; NULL: none */
+    const char *gone; /* why it has no effect any more, for the note; NULL: it has one */
     const char
         *instead; /* names by blanks: an earlier run's, which this one replaces; NULL: none */
     const char *heading; /* a row that is no option: in --help those below stand under it */

@@ -24,7 +24,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # figures without a screen
 LONGEST = ("python/test_generated_problems.py", "python/test_noise.py", "python/test_starts.py", "cli/test_cluster.py",
            "tree/test_install.py", "python/test_particle_bias.py", "cli/test_cli_sampling.py", "cli/test_cli.py",
            "cli/test_cli_evaluate.py", "python/test_solve_stationary.py", "python/test_grid_breaks.py",
-           "python/test_train_models.py", "python/test_solve_network.py", "studies/test_study.py")
+           "python/test_train_models.py", "python/test_guided.py", "studies/test_study.py")
 SECONDS = os.environ.get("HEATBALL_TEST_SECONDS")
 taken = collections.Counter()  # seconds by file
 

@@ -50,7 +50,7 @@ MODULE_TESTS = {
     "file": "cli/test_cli_files.py",
     "generate": "python/test_log_likelihood.py python/test_sampler_laws.py cli/test_cli_generate.py",
     "grid": "python/test_grid_*.py python/test_tensor_*.py",
-    "guide": "python/test_solve_network.py",
+    "guide": "python/test_guided.py",
     "metrics": "python/test_*judge*.py cli/test_cli_evaluate*.py",
     "mean": "python/test_identities.py python/test_own_network.py",
     "net": "python/test_net_torch.py python/test_models.py python/test_rows_alone.py",

@@ -23,8 +23,10 @@ INT_MAX = 2**31 - 1
 LONGEST = 80  # letters of a value in a message
 
 
-def renamed(**names: str) -> Callable[[F], F]:
-    """Let a function take arguments by their old names, old=new, with a warning."""
+def renamed(_gone: dict[str, str] | None = None, **names: str) -> Callable[[F], F]:
+    """Let a function take arguments by their old names, old=new, and those that are gone, name: reason, with a warning."""
+    gone = _gone or {}
+
     def decorate(function: F) -> F:
         @functools.wraps(function)
         def call(*args, **given):
@@ -34,6 +36,10 @@ def renamed(**names: str) -> Callable[[F], F]:
                     raise TypeError(f"{old} is the old name of {new}; give {new} alone")
                 warnings.warn(f"{old} is now {new}; the old name goes in the next release", DeprecationWarning, stacklevel=2)
                 given[new] = given.pop(old)
+            for name in given.keys() & gone.keys():
+                warnings.warn(f"{name} has no effect, because {gone[name]}; it goes in the next release", DeprecationWarning,
+                              stacklevel=2)
+                del given[name]
             return function(*args, **given)
         return cast(F, call)
     return decorate

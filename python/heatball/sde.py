@@ -7,6 +7,7 @@ import inspect
 import math
 import numbers
 import os
+import warnings
 from typing import Any, Mapping, Sequence
 
 import numpy as np
@@ -77,7 +78,8 @@ def _at_times(function, points, times):
     return values
 
 
-@renamed(points="cells")
+@renamed({name: "the method guided fits its log-density without training" for name in ("training", "training_steps")},
+         points="cells")
 def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initial | None = None,
           time: ArrayLike | None = None, at: ArrayLike | None = None, *, dim: int | None = None,
           params: Mapping[str, float] | None = None, facts: str | Sequence[str] = (), method: str = "auto",
@@ -225,6 +227,7 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
     >>> s.warnings, bool(s.density_error[0] <= 0.05 * s.density[0])
     ({}, True)
     """
+    method = _method_of_today(method)
     given = dict(locals())
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
@@ -456,6 +459,14 @@ def _settings(time, samples, radius, lift, degree, seed):
     mean.degree = c_int("degree", degree, 0, INT_MAX)
     mean.seed = sampling.seed = uint64("seed", seed)
     return settings
+
+
+def _method_of_today(method):
+    """Return the name that a method of the release before has now."""
+    if not isinstance(method, str) or method != "network":
+        return method
+    warnings.warn("the method network is now guided; the old name goes in the next release", DeprecationWarning, stacklevel=4)
+    return "guided"
 
 
 def _grid(dim, cells, box):

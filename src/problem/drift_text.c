@@ -245,7 +245,7 @@ hb_status hb_drift_text_turned(hb_context *context, const hb_drift *drift, const
                                double *out)
 {
     const size_t d = (size_t)drift->dim, width = (size_t)drift->n_entries;
-    const size_t block = hb_drift_rows(n, width);
+    const size_t block = hb_drift_rows(n, width + (width == 0));
     double *rows;
     HB_TRY(HB_NEW(context, rows, block * width + 1));
     hb_status status = HB_OK;

@@ -3,7 +3,7 @@
  *
  * Walks need div F, which no formula shows where the drift jumps; and walks from a start that jumps
  * have no pathwise gradient. A number to reproduce: x - x^3 + 1.5 y, -y - 1.5 x, noise sqrt(2), from
- * N(0.3, 0.3) at t = 1, (0.5, 0.2): the grid's density 0.2166. */
+ * N(0.3, 0.3) at t = 1, (0.5, 0.2): the grid's density 0.1188. */
 #include "guide/guide.h"
 #include "problem/drift_facts.h"
 #include "problem/initial/initial_average.h"

@@ -207,22 +207,24 @@ def test_kinds_that_differ_have_a_column(tmp_path):
     lines = succeed("solve", *options).splitlines()
     assert lines[0].endswith("; errors: of several kinds, see error_kind") and lines[2].split()[-1] == "error_kind"
     assert [line.split("  ")[-1].strip() for line in lines[3:]] == ["bound"] * 2 + ["error estimate"] * 2
-    block = succeed("solve", *OU, "--time", 0.2, "--method", "all", "--training-steps", 10, "--samples", 64).splitlines()
+    block = succeed("solve", *OU, "--time", 0.2, "--method", "all", "--samples", 64).splitlines()
     heads = [line for line in block if line.split()[0] == "method"]
     assert heads[0].split()[-2:] == ["error_kind", "seconds"]
     kinds = {line.split()[0]: re.split(r" {2,}", line.strip())[-2] for line in block
-             if line.split()[0] in ("grid", "walk", "particles", "meanvalue", "network")}
+             if line.split()[0] in ("grid", "walk", "particles", "meanvalue", "guided")}
     assert kinds == {"grid": "error estimate", "walk": "bound", "particles": "standard error", "meanvalue": "standard error",
-                     "network": "standard error"}
+                     "guided": "standard error"}
 
 
-def test_values_of_a_network_without_walks():
-    at = ";".join(f"{x:.3f}" for x in np.linspace(-1, 1, 34))
-    result = json.loads(succeed("solve", "--drift", "x - x^3", *GAUSSIAN, "--time", 0.2, "--at", at, "--method", "network", "--training",
-                                10, "--samples", 64, "--json"))
-    kinds = [point["error_kind"] for point in result["points"]]
-    assert kinds.count("error estimate") == 2 and kinds.count("standard error") == 32
-    assert all((kind == "standard error") == (samples > 0) for kind, samples in zip(kinds, result["samples"]))
+def test_a_file_of_the_release_before_that_names_the_network(tmp_path):
+    """Its method is guided now, and its steps of training have no effect."""
+    csv, old = tmp_path / "new.csv", tmp_path / "old.csv"
+    succeed("solve", *OU, "--time", 0.2, "--method", "guided", "--samples", 2048, "-o", csv)
+    assert '"method": "guided"' in csv.read_text()
+    old.write_text(csv.read_text().replace('"method": "guided"', '"method": "network", "training-steps": "100"'))
+    done = run("solve", "--from", old)
+    assert done.returncode == 0 and done.stdout == succeed("solve", "--from", csv)
+    assert "--method network is now guided; --training-steps has no effect" in done.stderr and done.stderr.count("\n") == 1
 
 
 # ---- digits -----------------------------------------------------------------------------------

@@ -296,6 +296,16 @@ def test_plot_in_two_dimensions(tmp_path):
     assert "\n1,2," in text and "\n1,3," in text and "\n1,4," in text  # contours, lines, heads
 
 
+def test_a_method_had_another_name():
+    typed = [*OU, "--time", 0.8, "--at", "0.25", "--samples", 2048, "--json"]
+    new = succeed(*typed, "--method", "guided")
+    done = run(*typed, "--method", "network", "--training", 64)
+    assert done.returncode == 0 and done.stdout == new
+    assert "note: --method network is now guided; " in done.stderr and done.stderr.count("\n") == 1
+    assert "--training-steps has no effect, because --method guided fits its log-density without training" in done.stderr
+    assert "training" not in succeed("solve", "--help")
+
+
 def test_cells_had_another_name():
     typed = [*OU, "--time", 0.8, "--at", "0.25", "--json"]
     done = run(*typed, "--points", 64)
@@ -372,11 +382,9 @@ REFUSED = [  # what is changed (None: left out), then what the first line must s
     ({"--at": "missing.npy"}, "missing.npy"),
     ({"--at": "nan.csv"}, "point 2 of nan.csv has nan"),
     ({"--at": "wide.csv"}, "2 coordinates; the problem has dimension 1"),
-    ({"--method": "grid", "--training-steps": "100"}, "training has no effect on the method grid; leave it out, or take network"),
-    ({"--method": "network", "--cells": "64"}, "cells has no effect on the method network; leave it out, or take grid or meanvalue"),
-    ({"--method": "network", "--paths": "wide.csv"}, "paths has no effect on the method network; leave it out, or take particles"),
-    ({"--method": "network", "--samples": "20"}, "samples is 20; the method network needs at least 64 walks"),
-    ({"--method": "gird"}, "--method is gird; it must be auto, grid, particles, walk, meanvalue, network or all "
+    ({"--method": "guided", "--cells": "64"}, "cells has no effect on the method guided; leave it out, or take grid or meanvalue"),
+    ({"--method": "guided", "--paths": "wide.csv"}, "paths has no effect on the method guided; leave it out, or take particles"),
+    ({"--method": "gird"}, "--method is gird; it must be auto, grid, particles, guided, walk, meanvalue or all "
                            "(did you mean grid?)"),
     ({"--method": "meanvalue", "--radius": "3"}, "it must be below sqrt(4 pi tau) = 2.50663"),
     ({"--radius": "0"}, "--radius is 0"),
@@ -388,15 +396,15 @@ REFUSED = [  # what is changed (None: left out), then what the first line must s
     ({"--box": "1 -1"}, "--box is 1 -1"),
     ({"--box": "-1 1, -1 1"}, "--box is -1 1, -1 1"),
     ({"--box": "-1 1", "--at": "5"}, "box"),
-    ({**FIVE, "--method": "grid"}, "the dimension is above 3, where grids end; take particles, walk, network or auto"),
-    ({**FIVE, "--method": "meanvalue"}, "the dimension is above 3, where grids end; take particles, walk, network or auto"),
+    ({**FIVE, "--method": "grid"}, "the dimension is above 3, where grids end; take particles, guided, walk or auto"),
+    ({**FIVE, "--method": "meanvalue"}, "the dimension is above 3, where grids end; take particles, guided, walk or auto"),
     ({"--stderr": "0"}, "--stderr is 0; it must be a number above 0"),
     ({"--stderr": "nan"}, "--stderr is nan"),
     ({"--stderr-score": "-1"}, "--stderr-score is -1; it must be a number above 0"),
     ({"--max-time": "0"}, "--max-time is 0; it must be a number above 0"),
     ({"--samples": "1"}, "--samples is 1; it must be an integer from 2"),
     ({"--lift": "-2"}, "--lift is -2"),
-    ({"--stderr": "0.1", "--method": "grid"}, "stderr has no effect on the method grid; leave it out, or take particles, walk or network"),
+    ({"--stderr": "0.1", "--method": "grid"}, "stderr has no effect on the method grid; leave it out, or take particles, guided or walk"),
     ({"--state": "s", "--method": "meanvalue"}, "state has no effect on the method meanvalue"),
     ({"--resume": True, "--method": "walk"}, "--resume is given without --state"),
     ({"--method": "walk", "--state": "nan.csv"}, "nan.csv is not the state of a sampling"),
@@ -514,7 +522,7 @@ def test_the_stationary_residual_is_small():
     (["--drift", "-x*(2+sin(t))"], "time is inf, but the drift depends on t"),
     (["--drift", "-x", "--noise", "1+t"], "time is inf, but the noise depends on t"),
     (["--drift", "-x^3", "--method", "walk"], "the drift is not linear; walks go back to the initial density, which is infinitely far away; take grid, particles, meanvalue or auto"),
-    (["--drift", "-x^3", "--method", "network"], "the method network does not serve this problem: time is inf; take"),
+    (["--drift", "-x^3", "--method", "guided"], "the method guided does not serve this problem: time is inf; take"),
 ])
 def test_stationary_refusals(arguments, expected):
     done = run("solve", *arguments, "--time", "inf", "--at", "0.1")

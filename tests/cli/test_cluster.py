@@ -75,6 +75,7 @@ def names(directory):
     (2, 2, ["--method", "walk", "--stderr", 0.006, "--json"]),
     (3, 1, ["--method", "particles", "--samples", 20011, "--json"]),
     (2, 1, ["--method", "particles", "--stderr", 0.006]),
+    (3, 1, ["--method", "guided", "--samples", 6000, "--json"]),
     (3, 2, ["--method", "auto", "--cells", 100000, "--samples", 9001]),  # no grid of that size: samples
 ])
 def test_solve(ranks, threads, options):

@@ -101,11 +101,14 @@ def test_old_names_of_arguments_warn():
              "at is now tau": lambda: heatball.budget(2, 1.0, 0.5, at=0.1),
              "method is now loss": lambda: heatball.train(np.eye(3), method="dsm", steps=1, width=2),
              "clip is now clip_gradient": lambda: heatball.train(np.eye(3), "dsm", steps=1, width=2, clip=2.0),
-             "training is now training_steps": lambda: heatball.solve("x - x^3", 1, gaussian, 0.1, [0.5], method="network",
-                                                                      training=10, samples=64)}
+             "the method network is now guided": lambda: heatball.solve("x - x^3", 1, gaussian, 0.1, [0.5], method="network", samples=64),
+             "training has no effect, because the method guided fits": lambda: heatball.solve("-x", 1, gaussian, 0.1, [0.5], training=10),
+             "training_steps has no effect": lambda: heatball.solve("-x", 1, gaussian, 0.1, [0.5], training_steps=10)}
     for words, call in calls.items():
         with pytest.warns(DeprecationWarning, match=words):
             call()
+    with pytest.warns(DeprecationWarning):
+        assert heatball.solve("x - x^3", 1, gaussian, 0.1, [0.5], method="network", samples=64).method == "guided"
     new = heatball.balls([[0.3]], [0.5], time_fraction=0.1)
     assert new.time_fraction == new.share == 0.1
     with pytest.raises(TypeError, match="give cells alone"):

@@ -106,7 +106,7 @@ WELLS = {"drift": "x - x^3, -y", "noise": 1, "initial": "gaussian(mean=0, var=1)
     ({"box": (3, -3)}, "box must be low and high of each axis"), ({"box": [[-3, 3]] * 3}, r"or \(2, 2\)"),
     ({"box": (-3, np.nan)}, "each low below its high"), ({"cells": 33}, "cells is 33; it must be even"),
     ({"cells": 16}, "cells|points"), ({"box": (-3, 3), "method": "walk"}, "box has no effect on the method walk"),
-    ({"cells": 64, "method": "network"}, "cells has no effect on the method network"),
+    ({"cells": 64, "method": "guided"}, "cells has no effect on the method guided"),
     ({"box": (1, 3)}, "box")])
 def test_meshes_and_walls_that_cannot_be(arguments, message):
     with pytest.raises(heatball.Error, match=message):

@@ -220,7 +220,7 @@ def test_parameters_and_the_initial_density_itself():
 
 @pytest.mark.parametrize("keywords, words", [
     ({"time": 0}, "no density at time 0"),
-    ({"method": "network"}, "the initial density is a point"),
+    ({"method": "guided", "noise": "1; 1", "drift": "-x, -y"}, "the noise is a matrix and the initial density a point|2"),
     ({"initial": "point(1 2 3)"}, "there are 3 numbers"),
     ({"initial": "product(x)"}, "must not be negative"),
     ({"initial": "product(1/(1+abs(x)))"}, "cannot be normalised")])
