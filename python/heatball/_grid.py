@@ -20,7 +20,7 @@ __all__ = ["Evaluation"]
 
 
 class Evaluation(Shown):
-    """Density, log-density and score of a grid's solution at points; made by calling a `Solution`.
+    """Density, log-density and score of a solution at other points; made by calling a `Solution`.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Evaluation(Shown):
     time : float, or ndarray of shape (times,)
         The time of the values, or the times.
     density, density_error, log_density, log_density_error : ndarray of shape (n,)
-        Values, and the error estimates of the grid (from refinement). Of several times the shape is (times, n).
+        Values and errors: estimates from refinement of a grid, standard errors of guided walks. Of several times the shape is (times, n).
     score, score_error : ndarray of shape (n, dim)
         The gradient of the log-density. Of several times the shape is (times, n, dim).
 
@@ -65,7 +65,7 @@ class Evaluation(Shown):
     def _title(self) -> str:
         n, dim = self.x.shape
         when = f"time {self.time:g}" if np.ndim(self.time) == 0 else f"{len(self.time)} times"
-        return f"Values of the grid's solution at {n} point{'s' * (n != 1)} in dimension {dim}, {when}"
+        return f"Values of the solution at {n} point{'s' * (n != 1)} in dimension {dim}, {when}"
 
     def _columns(self) -> dict[str, Any]:
         n, dim = self.x.shape

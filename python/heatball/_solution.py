@@ -167,15 +167,15 @@ class Solution(Shown):
         return {**{name: getattr(self, name) for name in names}, "warnings": warnings}
 
     def __call__(self, x: ArrayLike, *, time: float | None = None) -> Evaluation:
-        """Evaluate the grid behind the solution at other points, without solving again.
+        """Evaluate the grid, or walk along the guide, behind the solution at other points, without solving again.
 
-        A solution from a file or a pickle has no grid: its first call solves again from `config`, and keeps the grid.
+        A solution from a file or a pickle has neither: its first call solves again from `config`, and keeps what it needs.
         The values are bit-identical to those of the solution that was saved.
 
         Parameters
         ----------
         x : array_like of shape (n, dim), or (n,) or a number for dim = 1
-            Points inside the grid's box.
+            Points, of a grid inside its box.
         time : float
             Of several times the one to evaluate; default: all.
 
@@ -187,7 +187,8 @@ class Solution(Shown):
         Raises
         ------
         ArgumentError
-            A point is outside the box, or there is no grid: the methods "grid" and "meanvalue" leave one. A solution from
+            A point is outside the box, or there is nothing to evaluate: the methods "grid" and "meanvalue" leave a grid,
+            "guided" at one time its guide. A solution from
             a file cannot be solved again: an argument was a function, or the problem file has changed.
 
         Examples
@@ -201,7 +202,7 @@ class Solution(Shown):
 
     def _behind(self) -> Grid | None:
         """The grid; of a solution from a file the arguments are solved again."""
-        if self._grid is None and self._loaded and self.method in ("grid", "meanvalue", "several"):
+        if self._grid is None and self._loaded and self.method in ("grid", "meanvalue", "guided", "several"):
             self._grid = _solved_again(self)._grid
         return self._grid
 

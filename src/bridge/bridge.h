@@ -14,12 +14,6 @@ const double *hb_bridge_ends(const hb_walk_block *b);
 hb_status hb_bridge_fit_ends(hb_walk_block *b, const double *x0, uint64_t seed, double *ends,
                              int *fit);
 
-/* The memory of bridges about minimum-action paths, in b->action; in one dimension alone. */
-hb_status hb_action_create(hb_walk_block *b);
-void hb_action_destroy(hb_walk_block *b);
-/* range[2]: where these from x0 end. *fit: 0 where there are none. */
-hb_status hb_action_range(hb_walk_block *b, const double *x0, double *range, int *fit);
-
 /* A step of lag s < left in the frame E, view->spread from x: the normals g[d] of a walk that
  * arrives at shared->place, instead of the view's; ln W, slope, tangent and turn of the walk
  * follow. 0: the walk is lost. work: as for hb_walk_frame. */

@@ -75,16 +75,6 @@ double hb_bridge_series(size_t d, size_t K, const double *X, const double *dX, d
     return value / (double)(K + 1);
 }
 
-double hb_bridge_series_about(size_t d, size_t K, const double *X, const double *dX, double q,
-                              double *slope, double *work)
-{
-    double value = 0;
-    memset(slope, 0, d * sizeof *slope);
-    add_pivot(d, K, X, dX, 0, q, &value, slope, work);
-    for (size_t j = 0; j < d; j++) slope[j] /= value;
-    return value;
-}
-
 void hb_bridge_store(hb_walk_block *b, size_t k, double size, double value, const double *slope)
 {
     const size_t d = b->shared.d;

@@ -1,5 +1,5 @@
-/* bridge/bridge_series.h: what bridge estimators share: how often a path is looked at, places
- * between those that are known, and the power series that makes e^{-int Q} out of sets of times. */
+/* bridge/bridge_series.h: draws of bridges, how often a path is looked at, and the power series
+ * that makes e^{-int Q} out of sets of times. */
 #pragma once
 
 #include "bridge/walk_ops.h"
@@ -23,10 +23,6 @@ size_t hb_bridge_repeats(double uniform, double repeat);
  * over it. X[1 + K], dX[1 + K][d]; slope[d], work[(K + 2) d]. */
 double hb_bridge_series(size_t d, size_t K, const double *X, const double *dX, double q,
                         double *slope, double *work);
-
-/* The same about p = X[0] alone, which may be any guess of the mean of the others. */
-double hb_bridge_series_about(size_t d, size_t K, const double *X, const double *dX, double q,
-                              double *slope, double *work);
 
 /* Walk k is worth value e^size; slope is added to that of its end, which is in b->slope. */
 void hb_bridge_store(hb_walk_block *b, size_t k, double size, double value, const double *slope);

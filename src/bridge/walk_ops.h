@@ -36,8 +36,7 @@ typedef enum hb_walk_kind {
     HB_WALK_GAUGE,
     HB_WALK_BALL, /* the gauge, on heat balls */
     HB_WALK_REVERSED,
-    HB_WALK_BRIDGE, /* no steps: Brownian bridges over the whole path */
-    HB_WALK_ACTION  /* in one dimension: bridges about the minimum-action path */
+    HB_WALK_BRIDGE /* no steps: Brownian bridges over the whole path */
 } hb_walk_kind;
 
 /* How to walk from a point; chosen by a pilot run. */
@@ -49,10 +48,10 @@ typedef struct hb_walk_plan {
     int points;             /* bridges: stratified times of a set, at most HB_BRIDGE_POINTS */
     double repeat;          /* bridges: probability of one more set of times, at most 0.22 */
     const double *ends; // (2, d): mean and variance of the ends of bridges, NULL: those of a free
-                        // walk; of minimum-action paths the range of ends
+                        // walk
 } hb_walk_plan;
 
-enum { HB_BRIDGE_POINTS = 16, HB_ACTION_POINTS = 32 };
+enum { HB_BRIDGE_POINTS = 16 };
 enum { HB_BRIDGE_DIM = 12 };  /* full frames are no larger where walks go to a point */
 enum { HB_WALK_BLOCK = 512 }; /* walks of a block */
 
@@ -65,8 +64,7 @@ typedef struct hb_walk_block {
     uint64_t seed, first;
     double *size, *slope; // (BLOCK), (BLOCK, d)
     int sign[HB_WALK_BLOCK], lost[HB_WALK_BLOCK], outlier[HB_WALK_BLOCK];
-    struct hb_bridges *bridges;     /* NULL: there are none (bridge_estimator.c) */
-    struct hb_action_walks *action; /* the same (action_estimator.c) */
+    struct hb_bridges *bridges; /* NULL: there are none (bridge_estimator.c) */
 } hb_walk_block;
 
 /* The value of u is sign e^size, that of grad u is that times slope[d]. A lost walk has size -inf.
@@ -187,7 +185,7 @@ struct hb_walk_ops {
                      double *steps);
 };
 
-extern const hb_walk_ops hb_walk_bridge, hb_walk_action;
+extern const hb_walk_ops hb_walk_bridge;
 
 /* E, m, C of the linearised drift over a lag s; flow 1: backward, -1: forward (linear_model.c). */
 void hb_walk_frame(const hb_walk_problem *shared, const hb_walk_view *view, double flow, double s,

@@ -33,8 +33,10 @@ typedef struct hb_guide {
 
 /* Fits it for times up to tau. HB_ERROR_NUMERICAL where no fit falls off at large |x|. */
 hb_status hb_guide_create(hb_context *context, const hb_problem *problem, double tau,
-                          hb_guide *out);
-void hb_guide_destroy(hb_guide *guide); /* a zeroed one is fine */
+                          hb_guide **out);
+void hb_guide_destroy(hb_guide *guide); /* NULL is fine */
+/* From now on it belongs to this context, of which the former one is a child. */
+void hb_guide_adopt(hb_guide *guide, hb_context *context);
 
 /* guide_basis.c: axes and terms from x[n][d] and the Jacobians there. */
 hb_status hb_guide_choose_basis(hb_guide *guide, size_t n, const double *x, const double *tau);
@@ -112,6 +114,7 @@ hb_status hb_guide_walk(hb_guide_walker *walker, hb_guide_run *run);
 
 /* ---- guide_estimator.c ---- */
 
+/* kept: NULL, or a guide to use; where it points to none, the new one is left there. */
 hb_status hb_guide_estimator(hb_context *context, const hb_problem *problem, double tau,
                              const hb_sampling_settings *settings, size_t n, const double *points,
-                             hb_estimator *out);
+                             hb_guide **kept, hb_estimator *out);

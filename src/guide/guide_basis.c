@@ -16,6 +16,7 @@
 #include "problem/noise.h"
 
 #include <lapacke.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_TERMS = 700, SMALL = 12 };

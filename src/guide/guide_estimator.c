@@ -21,7 +21,8 @@ static const double BETTER = 0.9; /* cost of twice the steps, to be worth them *
 
 typedef struct guided {
     hb_context *context;
-    hb_guide guide;
+    hb_guide *guide;
+    int owned; /* the guide */
     uint64_t seed, round;
     size_t n;
     const double *points; // (n, d)
@@ -39,7 +40,7 @@ typedef struct guided {
 /* A seed of the point's own, so that a point does not depend on the others. */
 static uint64_t guided_seed(const guided *g, size_t i)
 {
-    const size_t d = g->guide.d;
+    const size_t d = g->guide->d;
     uint64_t hash = HB_CHECKSUM_START ^ g->seed;
     for (size_t k = 0; k < d; k++) {
         const double coordinate = g->points[i * d + k] + 0.0; // -0 is 0
@@ -55,7 +56,7 @@ static uint64_t guided_seed(const guided *g, size_t i)
 static hb_status guided_block(guided *g, int thread, size_t i, int use, uint64_t number,
                               int multiple, double *log_scale, double *sums)
 {
-    const size_t d = g->guide.d;
+    const size_t d = g->guide->d;
     hb_guide_run run = {.x = g->points + i * d,
                         .seed = guided_seed(g, i),
                         .stream = HB_STREAM_GUIDE + (uint64_t)use,
@@ -75,7 +76,7 @@ static hb_status guided_block(guided *g, int thread, size_t i, int use, uint64_t
 
 static hb_status pilot_point(guided *g, int thread, size_t i)
 {
-    const int dim = (int)g->guide.d;
+    const int dim = (int)g->guide->d;
     double *sums = g->parts + i * ROUND_BLOCKS * hb_accumulator_size(dim);
     double *score = sums + hb_accumulator_size(dim), best = INFINITY;
     g->log_scale[i] = NAN;
@@ -106,7 +107,7 @@ static hb_status guided_task(void *user, size_t index, int thread)
 {
     guided *g = user;
     const size_t i = index / ROUND_BLOCKS;
-    const int dim = (int)g->guide.d;
+    const int dim = (int)g->guide->d;
     double *sums = g->parts + index * hb_accumulator_size(dim);
     double scale = g->log_scale[i];
     if (!g->wanted[i]) return HB_OK;
@@ -121,7 +122,7 @@ static hb_status guided_round(void *self, uint64_t k, const unsigned char *wante
                               double *accumulators)
 {
     guided *g = self;
-    const int dim = (int)g->guide.d;
+    const int dim = (int)g->guide->d;
     const size_t size = hb_accumulator_size(dim);
     const hb_left left = {g->parts, size * sizeof *g->parts, 0};
     g->round = k;
@@ -148,16 +149,19 @@ static void guided_destroy(void *self)
     guided *g = self;
     hb_context *context = g->context;
     for (size_t t = 0; g->walkers && t < g->threads; t++) hb_guide_walker_destroy(g->walkers[t]);
-    hb_guide_destroy(&g->guide);
+    if (g->owned) hb_guide_destroy(g->guide);
     hb_workspace_destroy(&g->work);
     hb_release(context, g);
 }
 
-static hb_status guided_create(guided *g, const hb_problem *problem, double tau)
+static hb_status guided_create(guided *g, const hb_problem *problem, double tau, hb_guide **kept)
 {
     hb_context *context = g->context;
-    HB_TRY(hb_guide_create(context, problem, tau, &g->guide));
-    const size_t d = g->guide.d, n = g->n, threads = (size_t)hb_context_threads(context);
+    g->guide = kept ? *kept : NULL;
+    if (!g->guide) HB_TRY(hb_guide_create(context, problem, tau, &g->guide));
+    g->owned = !kept;
+    if (kept) *kept = g->guide;
+    const size_t d = g->guide->d, n = g->n, threads = (size_t)hb_context_threads(context);
     HB_TRY(HB_WORKSPACE(context, &g->work, HB_ARRAY(g->log_scale, n), HB_ARRAY(g->multiple, n),
                         HB_ARRAY(g->parts, n * ROUND_BLOCKS * hb_accumulator_size((int)d)),
                         HB_ARRAY(g->a, threads * HB_GUIDE_BLOCK),
@@ -168,7 +172,7 @@ static hb_status guided_create(guided *g, const hb_problem *problem, double tau)
     for (size_t t = 0; t < threads; t++) {
         g->alone[t] = hb_context_child(context, 1);
         HB_TRY(hb_context_adopt(context, g->alone + t,
-                                hb_guide_walker_create(&g->guide, g->alone + t, g->walkers + t)));
+                                hb_guide_walker_create(g->guide, g->alone + t, g->walkers + t)));
     }
     const hb_left left[] = {{g->log_scale, sizeof *g->log_scale, 0},
                             {g->multiple, sizeof *g->multiple, 0}};
@@ -177,7 +181,7 @@ static hb_status guided_create(guided *g, const hb_problem *problem, double tau)
 
 hb_status hb_guide_estimator(hb_context *context, const hb_problem *problem, double tau,
                              const hb_sampling_settings *settings, size_t n, const double *points,
-                             hb_estimator *out)
+                             hb_guide **kept, hb_estimator *out)
 {
     guided *g;
     HB_TRY(HB_NEW_CLEARED(context, g, 1));
@@ -185,7 +189,7 @@ hb_status hb_guide_estimator(hb_context *context, const hb_problem *problem, dou
     g->seed = settings->seed;
     g->n = n;
     g->points = points;
-    const hb_status status = guided_create(g, problem, tau);
+    const hb_status status = guided_create(g, problem, tau, kept);
     if (status != HB_OK) {
         guided_destroy(g);
         return status;
@@ -203,7 +207,7 @@ hb_status hb_guide_estimator(hb_context *context, const hb_problem *problem, dou
     hb_note_append(
         out->note, sizeof out->note,
         "guided by a log-density of %zu terms%s, fitted at %zu times to %zu trajectories",
-        g->guide.basis.n_terms, g->guide.axes ? " in turned axes" : "", g->guide.n_nodes,
-        g->guide.n_paths);
+        g->guide->basis.n_terms, g->guide->axes ? " in turned axes" : "", g->guide->n_nodes,
+        g->guide->n_paths);
     return HB_OK;
 }

@@ -28,7 +28,7 @@ enum {
     COLUMNS = 256,
     DIRECTIONS = 64,
     SEED = 1,
-    TAILS = 12
+    TAILS = 20
 };
 static const double STEP = 0.06;       /* of trajectories, over the rate of the drift */
 static const double GAP = 0.4;         /* of nodes, over the same */
@@ -509,21 +509,36 @@ static hb_status guide_make(hb_guide *g)
     return status;
 }
 
-hb_status hb_guide_create(hb_context *context, const hb_problem *problem, double tau, hb_guide *out)
+hb_status hb_guide_create(hb_context *context, const hb_problem *problem, double tau,
+                          hb_guide **out)
 {
-    *out = (hb_guide){.context = context,
-                      .problem = problem,
-                      .d = (size_t)hb_problem_dim(problem),
-                      .tau = tau,
-                      .place = hb_problem_initial_place(problem),
-                      .n_paths = PATHS};
-    const hb_status status = guide_make(out);
-    if (status != HB_OK) hb_guide_destroy(out);
+    hb_guide *g;
+    *out = NULL;
+    HB_TRY(HB_NEW(context, g, 1));
+    *g = (hb_guide){.context = context,
+                    .problem = problem,
+                    .d = (size_t)hb_problem_dim(problem),
+                    .tau = tau,
+                    .place = hb_problem_initial_place(problem),
+                    .n_paths = PATHS};
+    const hb_status status = guide_make(g);
+    if (status == HB_OK)
+        *out = g;
+    else
+        hb_guide_destroy(g);
     return status;
+}
+
+void hb_guide_adopt(hb_guide *g, hb_context *context)
+{
+    g->context = g->nodes.context = g->work.context = context;
 }
 
 void hb_guide_destroy(hb_guide *g)
 {
+    if (!g) return;
+    hb_context *context = g->context;
     hb_workspace_destroy(&g->nodes);
     hb_workspace_destroy(&g->work);
+    hb_release(context, g);
 }

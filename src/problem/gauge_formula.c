@@ -21,13 +21,12 @@ struct hb_gauge_formula {
     hb_graph *graph;
     hb_program *value; // Q, grad Q: 1 + d outputs
     hb_program *drift; // F: d outputs
-    hb_program *line;  // d = 1: Q, Q', Q''; else NULL
     const hb_problem *problem;
     double rate; /* g^2/2 */
     hb_potential_cells *cells;
 };
 
-/* nodes[d]: F; then Q and its gradient in nodes[d .. 2d], and on the line Q'' after them. */
+/* nodes[d]: F; then Q and its gradient in nodes[d .. 2d]. */
 static hb_status gauge_build(hb_gauge_formula *formula, hb_node *nodes)
 {
     hb_graph *graph = formula->graph;
@@ -46,10 +45,7 @@ static hb_status gauge_build(hb_gauge_formula *formula, hb_node *nodes)
     nodes[d] = Q;
     for (int i = 0; i < d; i++) HB_TRY(hb_graph_derivative(graph, Q, i + 1, nodes + d + 1 + i));
     HB_TRY(hb_program_compile(graph, d, nodes, &formula->drift));
-    HB_TRY(hb_program_compile(graph, d + 1, nodes + d, &formula->value));
-    if (d > 1) return HB_OK;
-    HB_TRY(hb_graph_derivative(graph, nodes[2], 1, nodes + 3));
-    return hb_program_compile(graph, 3, nodes + 1, &formula->line);
+    return hb_program_compile(graph, d + 1, nodes + d, &formula->value);
 }
 
 /* F as nodes of the formula's own graph. nodes: (3 d + 1), the last d are the variables. */
@@ -115,7 +111,6 @@ void hb_gauge_formula_destroy(hb_gauge_formula *formula)
     if (!formula) return;
     hb_program_destroy(formula->value);
     hb_program_destroy(formula->drift);
-    hb_program_destroy(formula->line);
     hb_potential_cells_destroy(formula->cells);
     hb_graph_destroy(formula->graph);
     hb_release(formula->context, formula);
@@ -125,12 +120,6 @@ hb_status hb_gauge_formula_run(hb_context *context, const hb_gauge_formula *form
                                const double *x, double *out)
 {
     return hb_program_run(context, formula->value, n, x, 0, out);
-}
-
-hb_status hb_gauge_formula_line(hb_context *context, const hb_gauge_formula *formula, size_t n,
-                                const double *x, double *out)
-{
-    return hb_program_run(context, formula->line, n, x, 0, out);
 }
 
 hb_status hb_gauge_formula_drift(hb_context *context, const hb_gauge_formula *formula, size_t n,

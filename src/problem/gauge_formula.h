@@ -15,9 +15,6 @@ void hb_gauge_formula_destroy(hb_gauge_formula *formula); /* NULL is fine */
 /* out[n][1 + d]: Q = |F|^2/4 + div F/2 and its gradient. What is not finite stays so. */
 hb_status hb_gauge_formula_run(hb_context *context, const hb_gauge_formula *formula, size_t n,
                                const double *x, double *out);
-/* In one dimension only, out[n][3]: Q, Q', Q''. */
-hb_status hb_gauge_formula_line(hb_context *context, const hb_gauge_formula *formula, size_t n,
-                                const double *x, double *out);
 /* F[n][d] */
 hb_status hb_gauge_formula_drift(hb_context *context, const hb_gauge_formula *formula, size_t n,
                                  const double *x, double *F);

@@ -23,6 +23,9 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MOST_WEAK = 64 };               /* points at which walks stand in for a grid */
+static const double WEAK_ERROR = 0.05; /* of ln u, from which on they do */
+
 /* ---- facts ---- */
 
 void hb_solve_facts_read(const hb_problem *problem, const hb_solve_plan *plan, double time,
@@ -244,6 +247,77 @@ static void choose_drop_grid(hb_solution *out)
     hb_solution_drop_warnings(out);
 }
 
+/* Rows of the grid's solution whose errors guided walks may beat; 0: more than walks are for. */
+static size_t choose_weak_rows(const hb_solution *out, size_t *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < out->n; i++) {
+        if (out->columns[HB_COLUMN_LOG_DENSITY_ERROR][i] <= WEAK_ERROR) continue;
+        if (count == MOST_WEAK) return 0;
+        rows[count++] = i;
+    }
+    return count;
+}
+
+/* Takes over row k of another solution. */
+static void choose_take_row(const hb_solution *from, size_t k, hb_solution *out, size_t i)
+{
+    for (int c = 0; c < HB_N_COLUMNS; c++) {
+        const size_t width = hb_column_width(c, out->dim);
+        memcpy(out->columns[c] + i * width, from->columns[c] + k * width, width * sizeof(double));
+    }
+    out->samples[i] = from->samples[k];
+    out->point_methods[i] = from->point_methods[k];
+    out->error_kinds[i] = HB_ERRORS_STANDARD;
+    hb_release(out->context, out->warnings[i]);
+    out->warnings[i] = from->warnings[k];
+    from->warnings[k] = NULL;
+}
+
+/* Guided walks at n rows; what they refuse stays with the grid. */
+static hb_status choose_walk_rows(const hb_solve_task *task, const hb_method_ops *guided, size_t n,
+                                  const size_t *rows, hb_solution *out)
+{
+    const size_t d = (size_t)out->dim;
+    double points[MOST_WEAK * HB_MOST_GRID_DIM];
+    hb_solve_task part = *task;
+    hb_solution *walks;
+    size_t taken = 0;
+    for (size_t k = 0; k < n; k++)
+        memcpy(points + k * d, task->points + rows[k] * d, d * sizeof *points);
+    part.n = n, part.points = points, part.why = "", part.prepared = NULL;
+    HB_TRY(hb_solution_create(task->context, n, out->dim, &walks));
+    walks->tau = out->tau;
+    const hb_status status = hb_solve_by_samples(&part, 1, &guided, walks);
+    for (size_t k = 0; k < n && status == HB_OK; k++) {
+        const int column = HB_COLUMN_LOG_DENSITY_ERROR;
+        if (!(walks->columns[column][k] < out->columns[column][rows[k]])) continue;
+        choose_take_row(walks, k, out, rows[k]);
+        taken++;
+    }
+    if (taken > 0)
+        hb_solution_add_note(out, "; guided walks at %zu point%s, where the grid is not accurate",
+                             taken, taken == 1 ? "" : "s");
+    hb_solution_destroy(walks);
+    return status == HB_ERROR_INTERRUPTED ? status : HB_OK;
+}
+
+/* Where a grid's error is large, in tails or soon after a point, guided walks may know better. */
+static hb_status choose_mend_grid(const hb_solve_task *task, hb_solution *out)
+{
+    const char *reason;
+    size_t rows[MOST_WEAK];
+    hb_solve_facts facts = *task->facts;
+    const hb_method_ops *guided;
+    if (!out->grid || facts.time != HB_TIME_FINITE || facts.noise != HB_NOISE_SCALAR ||
+        task->settings->sampling.state)
+        return HB_OK;
+    facts.asked = HB_METHOD_GUIDED;
+    guided = choose_row_of(&facts, HB_METHOD_GUIDED, &reason);
+    const size_t n = guided ? choose_weak_rows(out, rows) : 0;
+    return n > 0 ? choose_walk_rows(task, guided, n, rows, out) : HB_OK;
+}
+
 static hb_status choose_run_by_rank(const hb_solve_task *task, hb_solution *out)
 {
     const hb_solve_facts *facts = task->facts;
@@ -273,14 +347,30 @@ static hb_status choose_run_by_rank(const hb_solve_task *task, hb_solution *out)
             snprintf(why, sizeof why, "sampling, because the %s refused (%s)", rows[0]->info.name,
                      hb_context_message(task->context));
         else if (!choose_samples_are_better(facts, out, sizeof why, why))
-            return HB_OK;
+            return choose_mend_grid(&part, out);
         choose_drop_grid(out);
     }
 }
 
-hb_status hb_method_choose(const hb_solve_task *task, hb_solution *out)
+/* A solution of one time keeps the guide of its walks, to be asked at other points. */
+static void choose_keep_guide(const hb_solve_task *task, hb_solve_task *own, hb_solution *out)
+{
+    *own = *task;
+    if (!out->work.memory || out->n_times != 1) return; /* the view of one time of several */
+    own->prepared = &out->guide;
+    out->solved = task->problem;
+    out->sampling = task->settings->sampling;
+    out->sampling.state = NULL;
+    out->sampling.resume = 0;
+    out->sampling.paths = NULL;
+}
+
+hb_status hb_method_choose(const hb_solve_task *asked, hb_solution *out)
 {
     const char *reason;
+    hb_solve_task own;
+    const hb_solve_task *task = &own;
+    choose_keep_guide(asked, &own, out);
     if (task->facts->asked == HB_METHOD_AUTO) return choose_run_by_rank(task, out);
     const hb_method_ops *row = choose_row_of(task->facts, task->facts->asked, &reason);
     if (!row) return choose_refuse_problem(task->context, task->facts, reason);

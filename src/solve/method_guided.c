@@ -8,6 +8,9 @@
 #include "problem/drift_facts.h"
 #include "problem/initial/initial_average.h"
 #include "solve/solve_parts.h"
+#include "solve/solve_transform.h"
+
+#include <string.h>
 
 enum { USUAL_WALKS = 16384, HB_GUIDED_DIM = 200 };
 
@@ -31,8 +34,11 @@ static int guided_rank(const hb_solve_facts *facts)
 static hb_status guided_estimator(hb_context *context, const hb_solve_task *task, double tau,
                                   hb_estimator *out)
 {
-    HB_TRY(hb_guide_estimator(context, task->problem, tau, &task->settings->sampling, task->n,
-                              task->points, out));
+    hb_guide **kept = task->prepared; /* of a solution that will be asked at other points */
+    const hb_status status = hb_guide_estimator(
+        context, task->problem, tau, &task->settings->sampling, task->n, task->points, kept, out);
+    if (kept && *kept) hb_guide_adopt(*kept, task->context);
+    HB_TRY(status);
     out->usual = USUAL_WALKS;
     return HB_OK;
 }
@@ -50,3 +56,52 @@ const hb_method_ops hb_method_guided = {
     .serves = guided_serves,
     .rank_of = guided_rank,
     .estimator = guided_estimator};
+
+/* ---- other points of a solution, along the guide that it keeps ---- */
+
+static hb_status guided_copy(const hb_solution *from, double *log_density,
+                             double *log_density_error, double *score, double *score_error)
+{
+    double *const to[] = {log_density, log_density_error, score, score_error};
+    const int column[] = {HB_COLUMN_LOG_DENSITY, HB_COLUMN_LOG_DENSITY_ERROR, HB_COLUMN_SCORE,
+                          HB_COLUMN_SCORE_ERROR};
+    for (int c = 0; c < 4; c++)
+        if (to[c])
+            memcpy(to[c], from->columns[column[c]],
+                   from->n * hb_column_width(column[c], from->dim) * sizeof(double));
+    return HB_OK;
+}
+
+hb_status hb_solve_evaluate_guided(hb_context *context, const hb_solution *solution, size_t n,
+                                   const double *points, double *log_density,
+                                   double *log_density_error, double *score, double *score_error)
+{
+    const hb_method_ops *row = &hb_method_guided;
+    const hb_solve_plan plan = {.time = solution->times[0], .sampling = solution->sampling};
+    hb_guide *guide = solution->guide;
+    hb_transformed_points inside;
+    hb_solution *walks;
+    if (n == 0) return HB_OK;
+    HB_TRY(hb_solve_check_points(context, solution->dim, n, points));
+    HB_TRY(hb_solution_create(context, n, solution->dim, &walks));
+    walks->tau = solution->tau;
+    walks->times[0] = solution->times[0];
+    hb_status status =
+        hb_solve_enter_transform(context, solution->solved, 1, solution->times, n, points, &inside);
+    if (status == HB_OK) {
+        const hb_solve_task task = {.context = context,
+                                    .problem = solution->solved,
+                                    .settings = &plan,
+                                    .time = plan.time,
+                                    .n = n,
+                                    .points = inside.y,
+                                    .prepared = &guide};
+        status = hb_solve_by_samples(&task, 1, &row, walks);
+        if (status == HB_OK)
+            status = hb_solve_leave_transform(context, solution->solved, points, &inside, walks);
+        hb_transformed_points_destroy(&inside);
+    }
+    if (status == HB_OK) guided_copy(walks, log_density, log_density_error, score, score_error);
+    hb_solution_destroy(walks);
+    return status;
+}

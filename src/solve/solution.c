@@ -7,6 +7,8 @@
 #include "solve/solution.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "guide/guide.h"
+#include "solve/solve_parts.h"
 #include "solve/solve_transform.h"
 
 #include <float.h>
@@ -67,6 +69,7 @@ void hb_solution_destroy(hb_solution *solution)
         if (grid != solution->grid) hb_grid_destroy(grid);
     }
     hb_grid_destroy(solution->grid);
+    hb_guide_destroy(solution->guide);
     hb_workspace_destroy(&solution->work);
     hb_release(solution->context, solution);
 }
@@ -250,8 +253,12 @@ hb_status hb_solution_evaluate(hb_context *context, const hb_solution *solution,
                                double *log_density_error, double *score, double *score_error)
 {
     const hb_grid *grid = grid_of(solution, time_index);
+    if (!grid && solution && solution->guide && time_index == 0)
+        return hb_solve_evaluate_guided(context, solution, n, points, log_density,
+                                        log_density_error, score, score_error);
     HB_CHECK(context, grid, HB_ERROR_ARGUMENT,
-             "the solution has no grid at time %zu; the methods grid and meanvalue leave one",
+             "the solution has no field at time %zu; the methods grid, meanvalue and, of one time, "
+             "guided leave one",
              time_index);
     if (solution->problem)
         return hb_transform_evaluate_grid(context, solution->problem, grid,

@@ -23,6 +23,9 @@ struct hb_solution {
     uint64_t *samples;             // (n_times, n)
     char **warnings;               // (n_times, n), each owned, or NULL
     hb_workspace work;
+    struct hb_guide *guide;   /* owned; of guided walks at one time; NULL: there is none */
+    const hb_problem *solved; /* by these walks, and their settings */
+    hb_sampling_settings sampling;
     hb_grid *grid;   /* owned; that of the last time; NULL when there is none */
     hb_grid **grids; // (n_times), owned but the last one, neighbours may be one; NULL: none
 };

@@ -32,6 +32,12 @@ hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const
 void hb_solve_note_grid(const hb_grid *grid, const char *opening, char *out, size_t size);
 int hb_solve_is_inside(const hb_grid_info *info, const double *x); /* the box of a grid */
 
+/* ln u and the score with their errors at other points (NULL: not wanted), by walks along the guide
+ * that a solution has kept. */
+hb_status hb_solve_evaluate_guided(hb_context *context, const hb_solution *solution, size_t n,
+                                   const double *points, double *log_density,
+                                   double *log_density_error, double *score, double *score_error);
+
 /* The grid at a long finite time, where the chain of a noise G(x) is refused; dim 2 and 3. */
 hb_status hb_solve_stationary_late(const hb_solve_task *task, hb_solution *out);
 

@@ -26,8 +26,7 @@ static const hb_walk_ops *const OPS[] = {[HB_WALK_PARAMETRIX] = &hb_walk_paramet
                                          [HB_WALK_GAUGE] = &hb_walk_gauge,
                                          [HB_WALK_BALL] = &hb_walk_ball,
                                          [HB_WALK_REVERSED] = &hb_walk_reversed,
-                                         [HB_WALK_BRIDGE] = &hb_walk_bridge,
-                                         [HB_WALK_ACTION] = &hb_walk_action};
+                                         [HB_WALK_BRIDGE] = &hb_walk_bridge};
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
@@ -64,7 +63,6 @@ hb_status hb_walk_block_create(hb_context *context, const hb_walk_problem *share
     b->base.together = fit < LEAST_TOGETHER ? LEAST_TOGETHER : fit < all ? fit : all;
     hb_status status = lockstep_create_arrays(b);
     if (status == HB_OK) status = hb_bridges_create(&b->base);
-    if (status == HB_OK) status = hb_action_create(&b->base);
     if (status == HB_OK)
         *out = &b->base;
     else
@@ -76,7 +74,6 @@ void hb_walk_block_destroy(hb_walk_block *block)
 {
     if (!block) return;
     hb_bridges_destroy(block);
-    hb_action_destroy(block);
     hb_workspace_destroy(&((hb_lockstep *)block)->work);
     hb_release(block->context, block);
 }

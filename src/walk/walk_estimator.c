@@ -196,10 +196,13 @@ static hb_status walks_create_arrays(hb_walks *w)
 static void walks_write_note(const hb_walks *w, hb_estimator *out)
 {
     const size_t size = sizeof out->note;
-    size_t count[] = {[HB_WALK_PARAMETRIX] = 0, [HB_WALK_GAUGE] = 0,  [HB_WALK_BALL] = 0,
-                      [HB_WALK_REVERSED] = 0,   [HB_WALK_BRIDGE] = 0, [HB_WALK_ACTION] = 0};
+    size_t count[] = {[HB_WALK_PARAMETRIX] = 0,
+                      [HB_WALK_GAUGE] = 0,
+                      [HB_WALK_BALL] = 0,
+                      [HB_WALK_REVERSED] = 0,
+                      [HB_WALK_BRIDGE] = 0};
     for (size_t i = 0; i < w->n; i++) count[w->plans[i].kind] += !w->unserved[i];
-    const int all = count[HB_WALK_BRIDGE] + count[HB_WALK_ACTION] == w->n && w->n > 0; // no steps
+    const int all = count[HB_WALK_BRIDGE] == w->n && w->n > 0; // no steps
     hb_note_append(out->note, size, "%s",
                    all                ? "no drift but a potential"
                    : w->shared.linear ? "the drift is linear: one exact step"
@@ -211,8 +214,7 @@ static void walks_write_note(const hb_walks *w, hb_estimator *out)
         const char *name;
     } used[] = {{count[HB_WALK_REVERSED], "reversed"},
                 {count[HB_WALK_GAUGE] + count[HB_WALK_BALL], "gauge"},
-                {count[HB_WALK_BRIDGE], "Brownian bridges"},
-                {count[HB_WALK_ACTION], "bridges about the most probable path"}};
+                {count[HB_WALK_BRIDGE], "Brownian bridges"}};
     for (size_t k = 0; k < sizeof used / sizeof *used; k++)
         if (used[k].n > 0)
             hb_note_append(out->note, size, ", %s at %zu of %zu points", used[k].name, used[k].n,

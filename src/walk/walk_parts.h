@@ -56,7 +56,7 @@ typedef struct hb_walks {
 hb_status hb_walks_describe(hb_walks *w, const hb_problem *problem, double tau);
 enum { HB_REVERSED_PLANS = 4, HB_FRAME_PLANS = 3 }; /* the first of gradients; the last of all */
 const hb_walk_plan *hb_walks_plans(const hb_walk_problem *shared, int *n);
-const hb_walk_plan *hb_walks_bridge_plans(hb_walk_kind kind, int *n);
+const hb_walk_plan *hb_walks_bridge_plans(int *n);
 int hb_walk_is_bridge(const hb_walk_plan *plan);
 
 /* walk_pilot.c: a plan for each point, its log_scale and seconds; or values in closed form. */

@@ -115,8 +115,8 @@ static hb_status pilot_list(hb_walks *w, pilot *p, int n, const hb_walk_plan *pl
     return HB_OK;
 }
 
-/* Bridges of one kind; the best plan of them is taken, if there is one. */
-static hb_status pilot_bridges(hb_walks *w, pilot *p, hb_walk_kind kind)
+/* The best plan of bridges is taken, if there is one. */
+static hb_status pilot_bridges(hb_walks *w, pilot *p)
 {
     const size_t d = w->shared.d;
     const double *x0 = w->points + p->i * d;
@@ -124,13 +124,11 @@ static hb_status pilot_bridges(hb_walks *w, pilot *p, hb_walk_kind kind)
     int fit, n;
     if (!w->shared.gauge || hb_walks_is_hidden(w->hidden[p->i].bridges)) return HB_OK;
     p->until = hb_seconds() + 0.5 * (p->end - hb_seconds());
-    const hb_status status = kind == HB_WALK_ACTION
-                                 ? hb_action_range(w->blocks[p->thread], x0, ends, &fit)
-                                 : hb_bridge_fit_ends(w->blocks[p->thread], x0,
-                                                      hb_walks_pilot_seed(w, p->i), ends, &fit);
+    const hb_status status =
+        hb_bridge_fit_ends(w->blocks[p->thread], x0, hb_walks_pilot_seed(w, p->i), ends, &fit);
     if (status == HB_ERROR_INTERRUPTED) return HB_OK;
     HB_TRY(status);
-    const hb_walk_plan *plans = hb_walks_bridge_plans(kind, &n);
+    const hb_walk_plan *plans = hb_walks_bridge_plans(&n);
     return fit ? pilot_list(w, p, n, plans) : HB_OK;
 }
 
@@ -149,9 +147,9 @@ static hb_status pilot_others(hb_walks *w, pilot *p, int n, const hb_walk_plan *
 }
 
 /* Where a bridge is good, and better than a plan of the linear frame, the rest, which costs more
- * than all walks may, is not tried. Under a stiff gradient there are reversed walks and
- * minimum-action bridges alone. Where steps jump over a narrow part of the drift, bridges that know
- * the potential and see all of Q are the only walks that are exact. */
+ * than all walks may, is not tried. Under a stiff gradient there are reversed walks alone. Where
+ * steps jump over a narrow part of the drift, bridges that know the potential and see all of Q are
+ * the only walks that are exact. */
 static hb_status pilot_point(hb_walks *w, size_t i, int thread)
 {
     int n;
@@ -159,18 +157,12 @@ static hb_status pilot_point(hb_walks *w, size_t i, int thread)
     pilot p = {.i = i, .thread = thread, .end = pilot_end(w), .best = INFINITY};
     w->unserved[i] = 1;
     w->alone[thread].deadline = &p.until;
-    if (hb_walks_is_hidden(w->hidden[i].steps) && !hb_walks_is_hidden(w->hidden[i].bridges)) {
-        if (!w->stiff[i]) HB_TRY(pilot_bridges(w, &p, HB_WALK_BRIDGE));
-        if (w->unserved[i]) HB_TRY(pilot_bridges(w, &p, HB_WALK_ACTION));
-        if (!w->unserved[i]) return HB_OK;
-    }
     if (w->stiff[i]) {
-        HB_TRY(pilot_bridges(w, &p, HB_WALK_ACTION));
-        if (p.best >= GOOD_BRIDGE) HB_TRY(pilot_others(w, &p, HB_REVERSED_PLANS, plans));
+        HB_TRY(pilot_list(w, &p, HB_REVERSED_PLANS, plans));
         if (!w->unserved[i]) return HB_OK;
     }
-    HB_TRY(pilot_bridges(w, &p, HB_WALK_BRIDGE));
-    if (w->unserved[i]) HB_TRY(pilot_bridges(w, &p, HB_WALK_ACTION));
+    HB_TRY(pilot_bridges(w, &p));
+    if (hb_walks_is_hidden(w->hidden[i].steps) && !w->unserved[i]) return HB_OK;
     if (p.best < GOOD_BRIDGE) {
         HB_TRY(pilot_list(w, &p, 1, plans + n - HB_FRAME_PLANS + 1));
         if (hb_walk_is_bridge(w->plans + i)) return HB_OK;

@@ -36,9 +36,6 @@ static const hb_walk_plan BRIDGE_PLANS[] = {
     {.kind = HB_WALK_BRIDGE, .points = HB_BRIDGE_POINTS / 2, .repeat = 0.1},
     {.kind = HB_WALK_BRIDGE, .points = HB_BRIDGE_POINTS / 4, .repeat = 0.1},
     {.kind = HB_WALK_BRIDGE, .points = HB_BRIDGE_POINTS / 8, .repeat = 0.2}};
-static const hb_walk_plan ACTION_PLANS[] = {
-    {.kind = HB_WALK_ACTION, .points = HB_ACTION_POINTS},
-    {.kind = HB_WALK_ACTION, .points = HB_ACTION_POINTS / 2}};
 
 const hb_walk_plan *hb_walks_plans(const hb_walk_problem *shared, int *n)
 {
@@ -47,16 +44,15 @@ const hb_walk_plan *hb_walks_plans(const hb_walk_problem *shared, int *n)
     return PLANS + all - *n;
 }
 
-const hb_walk_plan *hb_walks_bridge_plans(hb_walk_kind kind, int *n)
+const hb_walk_plan *hb_walks_bridge_plans(int *n)
 {
-    const int action = kind == HB_WALK_ACTION;
-    *n = (int)(action ? sizeof ACTION_PLANS : sizeof BRIDGE_PLANS) / (int)sizeof *BRIDGE_PLANS;
-    return action ? ACTION_PLANS : BRIDGE_PLANS;
+    *n = sizeof BRIDGE_PLANS / sizeof *BRIDGE_PLANS;
+    return BRIDGE_PLANS;
 }
 
 int hb_walk_is_bridge(const hb_walk_plan *plan)
 {
-    return plan->kind == HB_WALK_BRIDGE || plan->kind == HB_WALK_ACTION;
+    return plan->kind == HB_WALK_BRIDGE;
 }
 
 /* Ends can be drawn through the frame of the whole path: beyond, mixed coordinates lose digits. */

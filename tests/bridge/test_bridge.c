@@ -1,6 +1,7 @@
 /* Marches: bridges in the gauge, against closed forms, the grid and Feynman-Kac's own theorem on a point start; and where
  * there must be none. */
 #include "bridge/bridge.h"
+#include "bridge/bridge_series.h"
 #include "problem/gauge_formula.h"
 #include "walk_support.h"
 
@@ -127,6 +128,16 @@ static void test_other_starts(void **state)
     hb_problem_destroy(problem);
 }
 
+/* X_0 = 1, X_1 = 2, q = 1/2 by hand: pivots of value -1 and 3/e, and their derivatives. */
+static void test_series_by_hand(void **state)
+{
+    (void)state;
+    const double X[2] = {1, 2}, dX[2] = {0.5, 0.25}, sum = -1 + 3 * exp(-1);
+    double slope, work[3];
+    assert_near(hb_bridge_series(1, 1, X, dX, 0.5, &slope, work), 0.5 * sum, 1e-14);
+    assert_near(slope, (1 - 1.25 * exp(-1)) / sum, 1e-13);
+}
+
 /* In a single set of times of one point the series is at work in each walk that has more of them: without it e^{-X} alone is
  * off by many errors. Soft wells on the line against the grid. */
 static void test_series(void **state)
@@ -225,10 +236,15 @@ static void test_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formula),    cmocka_unit_test(test_no_formula),
-        cmocka_unit_test(test_ou),         cmocka_unit_test(test_other_starts),
-        cmocka_unit_test(test_series),     cmocka_unit_test(test_soft_wells),
-        cmocka_unit_test(test_heavy_ends), cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_formula),
+        cmocka_unit_test(test_no_formula),
+        cmocka_unit_test(test_ou),
+        cmocka_unit_test(test_other_starts),
+        cmocka_unit_test(test_series_by_hand),
+        cmocka_unit_test(test_series),
+        cmocka_unit_test(test_soft_wells),
+        cmocka_unit_test(test_heavy_ends),
+        cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests(tests, create_shared, destroy_shared);
 }

@@ -84,11 +84,11 @@ def test_the_tail():
 
 
 def test_cubic_wells_have_no_bridges():
-    """Those about minimum-action paths serve, from starts whose averages are known; see test_action_bridges.py."""
-    for initial, led in (("gaussian(mean=0, var=1)", True), ("stationary", False)):
+    """Their weights would have no variance."""
+    for initial in ("gaussian(mean=0, var=1)", "stationary"):
         s = heatball.solve(drift="x - x^3", noise=1, initial=initial, time=1, at=[[0.3], [1.2]], method="walk",
                            samples=8192)
-        assert "Brownian bridges" not in s.note and ("bridges about the most probable path at 2 of 2 points" in s.note) == led
+        assert "bridges" not in s.note
 
 
 def test_threads_and_states(tmp_path):

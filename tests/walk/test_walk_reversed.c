@@ -148,8 +148,7 @@ static void test_estimator_names_it(void **state)
     const double x[1] = {1.6};
     char note[512];
     walk_answer answer;
-    estimate_walks(CTX, problem, 1.2, 3, 1, 1, x, &answer,
-                   note); // too long for one most probable path
+    estimate_walks(CTX, problem, 1.2, 3, 1, 1, x, &answer, note);
     assert_non_null(strstr(note, "reversed at 1 of 1 points"));
     hb_problem_destroy(problem);
 }
