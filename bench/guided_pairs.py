@@ -1,6 +1,6 @@
 """Guided walks on independent pairs whose drift is no gradient, against sums of two-dimensional solutions of the grid.
 
-    PYTHONPATH=python /usr/bin/python3 bench/guided_table.py [--dims 6 20 60] [--walks 4096] [--time 1] [--seed 1]
+    PYTHONPATH=python /usr/bin/python3 bench/guided_pairs.py [--dims 6 20 60] [--walks 4096] [--time 1] [--seed 1]
 
 The drift of each pair is x - x^3 + 1.5 y, -y - 1.5 x, the noise sqrt(2), the initial density N(0.3, 0.3). Points: three ends of
 trajectories, then two 1.6 times as far from the origin. Printed for each: ln u, its reported error, the relative standard deviation of one
