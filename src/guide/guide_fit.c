@@ -301,8 +301,12 @@ static hb_status find_reach(hb_guide *g, hb_guide_view *v, size_t node)
     return status;
 }
 
+/* Whether walks could run away. Where a coordinate has no noise its motion backward is the drift's
+ * own, turned round, which rays do not judge. */
 static int guide_is_steep(const hb_guide *g)
 {
+    for (size_t i = 0; i < g->d; i++)
+        if (g->diffusion[i] == 0) return 0;
     for (size_t i = 0; i < g->d; i++)
         if (!isfinite(g->reach[i])) return 1;
     return 0;

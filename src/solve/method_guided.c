@@ -28,7 +28,8 @@ static const char *guided_serves(const hb_solve_facts *facts)
 
 static int guided_rank(const hb_solve_facts *facts)
 {
-    return facts->linear && facts->start_moves ? 0 : 3;
+    if (facts->linear && facts->start_moves) return 0;
+    return facts->noise == HB_NOISE_MATRIX ? 4 : 3;
 }
 
 static hb_status guided_estimator(hb_context *context, const hb_solve_task *task, double tau,
