@@ -102,7 +102,7 @@ _heatball()
     --binarize) COMPREPLY=($(compgen -W 'none threshold stochastic' -- "$word")) ;;
     --range) COMPREPLY=($(compgen -W 'unit symmetric' -- "$word")) ;;
     --head) COMPREPLY=($(compgen -W 'score energy helmholtz' -- "$word")) ;;
-    --standardise) COMPREPLY=($(compgen -W 'no common axis maps' -- "$word")) ;;
+    --standardise) COMPREPLY=($(compgen -W 'no common axis auto maps' -- "$word")) ;;
     --process)
         local processes='ou ve'
         [[ $command == certify ]] && processes='ou ve drift'

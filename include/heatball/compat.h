@@ -22,6 +22,9 @@ extern "C" {
 /* 0.3: the field of hb_train_settings */
 #define ball_share time_fraction
 
+/* 0.3: the default; AUTO now names what ScoreDensity(maps="auto") does */
+#define HB_STANDARDISE_AUTO HB_STANDARDISE_BY_KIND
+
 /* 0.3: hb_network_settings, hb_solve_settings.time, hb_sampling_settings.samples and .seed */
 typedef struct hb_guide_settings {
     size_t size;

@@ -58,7 +58,7 @@ typedef struct hb_train_settings {
     /* Rows of data that a denoising target is the mean over (docs/explanation/losses.md); 0: the row itself; -1
      * (default): of the loss's own recipe, 512 for hb with dim <= 64, else 0. */
     int target_rows;
-    /* hb_standardise: the data's shift and scales; AUTO (default): by their kind */
+    /* hb_standardise: the data's shift and scales; BY_KIND is the default */
     int standardise;
     double label_dropout; /* fraction of rows that are shown without their label; 0.1 */
     uint64_t seed;        /* 42 */

@@ -112,11 +112,12 @@ class Speck(enum.IntEnum):
 
 
 class Standardise(enum.IntEnum):
-    STANDARDISE_AUTO = -1
+    STANDARDISE_BY_KIND = -1
     STANDARDISE_NO = 0
     STANDARDISE_COMMON = 1
     STANDARDISE_AXIS = 2
     STANDARDISE_MAPS = 3
+    STANDARDISE_AUTO = 4
 
 
 class Head(enum.IntEnum):

@@ -73,11 +73,11 @@ def train(data: Mixture | Path | ArrayLike, loss: str = "hb", *,
         Samples drawn from a mixture or a named data set.
     pixels : pair of float
         Values of black and white in images; default: (0, 1).
-    standardise : {"maps", "axis", "common", "no"} or bool
+    standardise : {"auto", "maps", "axis", "common", "no"} or bool
         How data are shifted and scaled before the process: each column to mean 0 and variance 1 ("axis"), the same behind
-        a logarithm, arsinh or logit of each column with heavy tails or bounds ("maps"), all columns by one scale, or
-        not at all. Default, and True: "axis" for samples and files, "common" for images. False, and default with
-        `drift`, a mixture or a named data set: "no".
+        a logarithm, arsinh or logit of each column with heavy tails or bounds ("auto" or "maps", the choice of
+        `ScoreDensity`), all columns by one scale, or not at all. Default, and True: "axis" for samples and files, "common"
+        for images. False, and default with `drift`, a mixture or a named data set: "no".
     process : {"ou", "ve", "drift"}
         The noising process; `drift` implies "drift".
     drift : str or list of str
@@ -246,7 +246,7 @@ def _process(process, drift):
 def _standardise(how):
     """Return the library's code of how data are scaled."""
     if isinstance(how, (bool, np.bool_)):
-        return Standardise.STANDARDISE_AUTO if how else Standardise.STANDARDISE_NO
+        return Standardise.STANDARDISE_BY_KIND if how else Standardise.STANDARDISE_NO
     return choice("standardise", how, STANDARDISE)
 
 

@@ -20,6 +20,7 @@ static const char *const *standardise_names(void)
                                         [HB_STANDARDISE_COMMON] = "common",
                                         [HB_STANDARDISE_AXIS] = "axis",
                                         [HB_STANDARDISE_MAPS] = "maps",
+                                        [HB_STANDARDISE_AUTO] = "auto",
                                         NULL};
     return names;
 }
@@ -75,7 +76,7 @@ static const hb_setting rows[] = {
     NUMBER(target_rows, RESULT, -1, -1, MOST_ROWS,
            "rows that a denoising target is the mean over, 0 for the row itself; -1: 512 for hb in "
            "up to 64 dimensions, else 0"),
-    CHOICE(standardise, RESULT, HB_STANDARDISE_AUTO, "by their kind", standardise_names,
+    CHOICE(standardise, RESULT, HB_STANDARDISE_BY_KIND, "by their kind", standardise_names,
            "shift the data to mean 0 and scale them"),
     NUMBER(label_dropout, RESULT, 0.1, 0, 1, "fraction of rows that are shown without their label"),
     NUMBER(seed, RESULT, 42, 0, 0,

@@ -51,7 +51,8 @@ static void trainer_choose_kinds(hb_trainer *t)
     t->constraint = s->head == HB_HEAD_ENERGY ? ops->energy : ops->other;
     if (drift && ops->drift) t->constraint = ops->drift;
     if (!drift) s->drift = NULL;
-    if (s->standardise == HB_STANDARDISE_AUTO)
+    if (s->standardise == HB_STANDARDISE_AUTO) s->standardise = HB_STANDARDISE_MAPS;
+    if (s->standardise == HB_STANDARDISE_BY_KIND)
         s->standardise = drift                 ? HB_STANDARDISE_NO
                          : s->image_height > 0 ? HB_STANDARDISE_COMMON
                                                : HB_STANDARDISE_AXIS;
