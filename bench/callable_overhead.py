@@ -90,7 +90,7 @@ def main():
                                                                 probes=None if dim < 16 else 8, tolerance=1e-3,
                                                                 threads=1),
             "residual": lambda f: heatball.residual(f, x[:16], 0.5, [0.2], samples=4096),
-            "curl": lambda f: heatball.curl(f, x[:n // 4], 0.5, probes=0 if dim < 4 else 4),
+            "curl": lambda f: heatball.metrics.curl(f, x[:n // 4], 0.5, probes=0 if dim < 4 else 4),
         }
         for name, call in calls.items():
             total, alone, batches = measure(f, call, options.repeats)

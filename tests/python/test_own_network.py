@@ -421,7 +421,7 @@ def test_adapters_say_what_they_are():
                  lambda: heatball.score_error(f, "ring", 0.3), lambda: heatball.certify(f, np.tile(rows, (40, 1)))):
         with pytest.raises(heatball.ArgumentError, match="is of the process 've'"):
             call()
-    assert heatball.curl(f, rows, 0.3)[0] < 1e-9
+    assert heatball.metrics.curl(f, rows, 0.3)[0] < 1e-9
 
 
 def test_images_and_modules_and_log_densities():

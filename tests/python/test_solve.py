@@ -249,7 +249,7 @@ def test_a_function_in_four_dimensions(drift):
 
 def test_residual():
     r = heatball.residual(at=AT, radii=[0.2, 0.4], degree=9, **OU)
-    C1 = heatball.constants(1)["C1"]
+    C1 = heatball.ball.constants(1)["C1"]
     assert r["radius"].tolist() == [0.2, 0.4] and r["residual"].shape == (3, 2)
     assert np.all(np.abs(r["residual"]) < 1e-6 + 5 * r["residual_error"])
     assert np.allclose(r["scaled"], 4 * r["residual"] / (C1 * r["radius"]**2), rtol=1e-9, atol=1e-12)

@@ -134,7 +134,7 @@ def test_evaluate_gathers_the_judges(gmm, model):
         judged["all"], judged["low"], judged["high_se"], judged["grid"])
     assert last["curl"] < 1e-6  # an energy
     made = model.generate(400, "ode", seed=42)
-    assert found["mmd2"] == heatball.mmd(made, gmm.sample(1000))["mmd2"]
+    assert found["mmd2"] == heatball.metrics.mmd(made, gmm.sample(1000))["mmd2"]
     assert (found["modes"], found["modes_true"]) == (4, 4)
     rows = gmm.sample(300, seed=7)
     assert set(heatball.evaluate(model, rows, 0.3, samples=0)["tau"][0]) == {"tau", "curl", "curl_se"}
@@ -250,7 +250,7 @@ def test_samples_have_the_law_of_the_rows(untrained):
 def test_samples_find_the_modes(gmm, model, solver):
     x = model.generate(600, solver, n_steps=60, seed=5)
     assert x.shape == (600, 2) and gmm.modes(x)["found"] == 4
-    assert heatball.mmd(x, gmm.sample(2000))["mmd2"] < 0.01
+    assert heatball.metrics.mmd(x, gmm.sample(2000))["mmd2"] < 0.01
 
 
 def test_labels(tmp_path):

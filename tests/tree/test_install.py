@@ -205,7 +205,7 @@ def test_python_package_needs_only_pythonpath(packages, libdir, tmp_path):
     script = ("import heatball\n"
               "from heatball import _native\n"
               "print(heatball.__file__); print(_native.library._name)\n"
-              "print(heatball.sample('kappa', 3, 10)[0].shape)")
+              "print(heatball.ball.sample('kappa', 3, 10)[0].shape)")
     out = run(sys.executable, "-c", script, env={"PYTHONPATH": str(packages)}, cwd=tmp_path).stdout
     where, library, shape = out.splitlines()
     assert where.startswith(str(packages))
