@@ -82,7 +82,7 @@ const hb_option hb_train_options[] = {
     SETTING("head", NULL, head),
     SETTING("width", "N", width),
     SETTING("depth", "N", depth),
-    SETTING("residual", NULL, residual),
+    RENAMED("skip", "residual", NULL, skip, 0),
     HB_OPTION_HEADING("Loss"),
     RENAMED("loss", "method", NULL, loss, 0),
     RENAMED("weight", "hb-weight", "W", weight, HB_OPTION_OPEN),

@@ -49,11 +49,11 @@ typedef struct hb_model_info {
     int dim, classes; /* classes 0: no labels */
     int head;         /* hb_head */
     int process;      /* hb_process */
-    int width, depth, residual, time_features;
+    int width, depth, skip, time_features;
     double scale;            /* of the data, the geometric mean of scale_j; tau is that of z */
     double tau_min, tau_max; /* trained range */
     size_t parameters;
-    char method[16]; /* "dsm", "fp", "hb", "hb-paper" */
+    char loss[16]; /* "dsm", "fp", "hb", "hb-paper" */
     uint64_t seed, steps;
     int image_height, image_width; /* rows are images [height][width]; 0: they are not */
     double pixel_low, pixel_high;  /* values of black and white in them; 0, 0: not images */

@@ -35,9 +35,9 @@ typedef struct hb_train_settings {
      * problem file, without t; its initial density does not count), or its SDE (as_typed). Kept by
      * the model as text. */
     const hb_problem *drift;
-    int width, depth, residual, time_features; /* 256, 3, 0, 8 */
-    int epochs;                                /* 600 */
-    int batch;                                 /* 256 */
+    int width, depth, skip, time_features; /* 256, 3, 0, 8 */
+    int epochs;                            /* 600 */
+    int batch;                             /* 256 */
     uint64_t steps;          /* instead of epochs; 0 (default): epochs * ceil(n/batch) */
     double max_time;         /* seconds of training after which it ends; 0 (default): none */
     double rate;             /* peak learning rate, with a cosine to 0; 2e-3 */

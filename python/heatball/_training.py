@@ -33,7 +33,7 @@ NUMBERS = {name for name, row in SETTINGS.items()
 WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
 
 
-@renamed(ball_share="time_fraction", method="loss", clip="clip_gradient")
+@renamed(ball_share="time_fraction", method="loss", clip="clip_gradient", residual="skip")
 def train(data: Mixture | Path | ArrayLike, loss: str = "hb", *,
           # data and process
           labels: ArrayLike | None = None, n: int = 2000, pixels: tuple[float, float] | None = None,
@@ -41,7 +41,7 @@ def train(data: Mixture | Path | ArrayLike, loss: str = "hb", *,
           noise: str | float | ArrayLike | None = None, convention: str | None = None,
           params: Mapping[str, float] | None = None,
           # network
-          head: str = "energy", width: int = 256, depth: int = 3, residual: bool = False, time_features: int = 8,
+          head: str = "energy", width: int = 256, depth: int = 3, skip: bool = False, time_features: int = 8,
           half: bool = False,
           # loss
           tau_min: float = 0.001, tau_max: float = 3.0, tau_focus: float = 0.0, target_rows: int = -1,
@@ -93,7 +93,7 @@ def train(data: Mixture | Path | ArrayLike, loss: str = "hb", *,
         What the network gives: a log-density, whose gradient is the score; a vector; or (dim 2) a gradient and a rotation.
     width, depth : int
         Width and number of the hidden layers.
-    residual : bool
+    skip : bool
         Add the input of a hidden layer to its output.
     time_features : int
         Numbers by which ln tau enters the network.

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from heatball._arguments import INT_MAX, array, c_int, choice, integer, pointer, real, uint64
+from heatball._arguments import INT_MAX, array, c_int, choice, integer, pointer, real, renamed, uint64
 from heatball._callables import Callbacks, as_field, own_process
 from heatball._context import call
 from heatball._errors import ArgumentError
@@ -295,7 +295,8 @@ def artifacts(images: ArrayLike, theta: float, *, kind: str = "median", least: i
     return specks.astype(np.intp), int(affected[0])
 
 
-def artifact_threshold(images: ArrayLike, share: float = 0.01, *, kind: str = "median", least: int = 1,
+@renamed(share="fraction")
+def artifact_threshold(images: ArrayLike, fraction: float = 0.01, *, kind: str = "median", least: int = 1,
                        threads: int = 0) -> float:
     """Return the smallest theta of `artifacts` by which at most a fraction of real images is affected.
 
@@ -303,8 +304,8 @@ def artifact_threshold(images: ArrayLike, share: float = 0.01, *, kind: str = "m
     ----------
     images : array_like of shape (n, height, width)
         Real images.
-    share : float
-        The fraction, at least 0 and below 1.
+    fraction : float
+        At least 0 and below 1.
     kind : {"median", "isolated"}
         As in `artifacts`.
     least : int
@@ -328,7 +329,7 @@ def artifact_threshold(images: ArrayLike, share: float = 0.01, *, kind: str = "m
     images, theta = array("images", images, 3), np.empty(1)
     n, height, width = images.shape
     call("hb_judge_artifacts_threshold", threads, choice("kind", kind, SPECKS), height, width,
-         c_int("least", least, 1, INT_MAX), n, real("share", share), pointer(images),
+         c_int("least", least, 1, INT_MAX), n, real("fraction", fraction), pointer(images),
          pointer(theta))
     return float(theta[0])
 

@@ -88,7 +88,7 @@ static hb_status trainer_create_model(hb_trainer *t, int dim, int classes, const
                           .process = s->process,
                           .width = s->width,
                           .depth = s->depth,
-                          .residual = s->residual,
+                          .skip = s->skip,
                           .time_features = s->time_features,
                           .tau_min = s->tau_min,
                           .tau_max = s->tau_max,
@@ -98,7 +98,7 @@ static hb_status trainer_create_model(hb_trainer *t, int dim, int classes, const
                           .pixel_low = s->pixel_low,
                           .pixel_high = s->pixel_high,
                           .samples = t->n};
-    snprintf(info.method, sizeof info.method, "%s", hb_loss_names()[t->settings.loss]);
+    snprintf(info.loss, sizeof info.loss, "%s", hb_loss_names()[t->settings.loss]);
     HB_TRY(hb_model_create(t->context, &info, &t->model));
     if (s->columns) HB_TRY(hb_model_set_columns(t->context, t->model, s->columns));
     HB_TRY(trainer_set_reference(t, dim, data));

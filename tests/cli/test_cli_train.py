@@ -178,11 +178,11 @@ def test_summary_log_and_figure(tmp_path):
                        "seconds"]
     assert np.array_equal(table[:, 0], np.arange(1, 61))
     for name in ("loss", "dsm", "constraint", "residual"):  # means over the last tenth
-        assert shown[name] == pytest.approx(table[-6:, columns.index(name)].mean(), rel=1e-12)
+        assert shown["final_loss" if name == "loss" else name] == pytest.approx(table[-6:, columns.index(name)].mean(), rel=1e-12)
     assert shown["seconds"] == table[-1, 7]
     assert shown["rows_per_second"] == pytest.approx(60 * 200 / table[-1, 7])
     assert (shown["steps"], shown["rows"], shown["dim"], shown["seed"]) == (60, 2000, 2, 42)
-    assert (shown["method"], shown["head"], shown["process"]) == ("hb", "energy", "ou")
+    assert (shown["loss"], shown["head"], shown["process"]) == ("hb", "energy", "ou")
     if shutil.which("gnuplot"):
         assert plot.read_text().startswith("<?xml")
     assert (tmp_path / "loss.plot.csv").exists() and (tmp_path / "loss.gp").exists()

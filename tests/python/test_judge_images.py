@@ -69,10 +69,10 @@ def test_memorisation_is_numpys():
     assert found["real_median"] == pytest.approx(np.median(real), rel=1e-12)
     assert found["ratio"] == pytest.approx(np.median(made) / np.median(real), rel=1e-12)
     assert found["near"] == pytest.approx(np.quantile(real, 0.01), rel=1e-12)
-    assert found["share"] == np.mean(made < np.quantile(real, 0.01))
+    assert found["fraction"] == np.mean(made < np.quantile(real, 0.01))
     assert 0.9 < found["ratio"] < 1.1
     copies = heatball.metrics.memorisation(t[:100] + 1e-3, y, t)
-    assert copies["ratio"] < 0.05 and copies["share"] == 1
+    assert copies["ratio"] < 0.05 and copies["fraction"] == 1
 
 
 # ---- artifacts -----------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def test_mnist_digits_at_16_by_16():
     (lambda: heatball.metrics.precision_recall(np.eye(5), np.eye(5), 101), "k is 101; it must be 1 to 100"),
     (lambda: heatball.metrics.artifacts(np.zeros((1, 2, 9)), 0.1), "images are 2 by 9 pixels"),
     (lambda: heatball.metrics.artifacts(np.zeros((1, 5, 9)), 0.1, kind="mean"), "be median or isolated"),
-    (lambda: heatball.metrics.artifact_threshold(np.zeros((1, 5, 9)), 1), "share is 1"),
+    (lambda: heatball.metrics.artifact_threshold(np.zeros((1, 5, 9)), 1), "fraction is 1"),
     (lambda: heatball.metrics.mmd_floor(np.eye(5), np.eye(5), 6, 4), "n is 6; it must be 4 to the 5 rows"),
     (lambda: heatball.Classifier(np.eye(4), [0, 1, 2]), r"labels has shape \(3,\)"),
     (lambda: heatball.Classifier(np.eye(4), [0, 1, -2, 1]), "the label of row 3 is -2"),

@@ -115,11 +115,19 @@ def test_old_names_of_arguments_warn():
              "at is now tau": lambda: heatball.budget(2, 1.0, 0.5, at=0.1),
              "method is now loss": lambda: heatball.train(np.eye(3), method="dsm", steps=1, width=2),
              "clip is now clip_gradient": lambda: heatball.train(np.eye(3), "dsm", steps=1, width=2, clip=2.0),
+             "residual is now skip": lambda: heatball.train(np.eye(3), "dsm", steps=1, width=2, residual=True),
+             "samples is now flow_samples": lambda: heatball.certify(lambda x, tau: -x, np.eye(100), rows=100, pairs=1, samples=0, tau=[0.3]),
+             "tolerance is now ode_tolerance": lambda: heatball.generate(lambda x, tau: -x, 2, "ode", dim=1, tolerance=0.1),
+             "share is now fraction": lambda: heatball.metrics.artifact_threshold(np.zeros((2, 5, 5)), share=0.5),
              "training is now training_steps": lambda: heatball.solve("x - x^3", 1, gaussian, 0.1, [0.5], method="network",
                                                                       training=10, samples=64)}
     for words, call in calls.items():
         with pytest.warns(DeprecationWarning, match=words):
             call()
+    model = heatball.train(np.eye(3), "dsm", steps=1, width=2)
+    for old, new in (("method", "loss"), ("residual", "skip")):
+        with pytest.warns(DeprecationWarning, match=f"{old} is now {new}"):
+            assert getattr(model, old) == model.info[new]
     new = heatball.balls([[0.3]], [0.5], time_fraction=0.1)
     assert new.time_fraction == new.share == 0.1
     with pytest.raises(TypeError, match="give cells alone"):
