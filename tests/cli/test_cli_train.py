@@ -462,3 +462,15 @@ def test_few_rows_have_a_note(tmp_path):
                    tmp_path / "m.safetensors")
         assert done.returncode == 0, done.stderr
         assert ("note: 3 rows in 2 dimensions are few" in done.stderr) == noted
+
+
+def test_old_names_of_three_options(tmp_path):
+    """For one release: train --residual, generate --tolerance and certify --samples."""
+    model, fresh = tmp_path / "m.safetensors", tmp_path / "f.safetensors"
+    tiny = ["--data", "ring", "--loss", "dsm", "--steps", 3, "--width", 8, "--depth", 2]
+    assert "--residual is now --skip;" in run(*tiny, "--residual", "-o", model).stderr
+    assert run(*tiny, "--skip", "-o", fresh).stderr == "" and model.read_bytes() == fresh.read_bytes()
+    for command, old, new, value in (("generate", "tolerance", "ode-tolerance", "1e-3"), ("certify", "samples", "flow-samples", "0")):
+        rest = ["-n", "3", "--solver", "ode", "-o", tmp_path / "r.npy"] if command == "generate" else ["--data", "ring", "--rows", "100", "--tau", "0.3"]
+        done = subprocess.run([COMMAND, command, model, *rest, f"--{old}", value], capture_output=True, text=True)
+        assert done.returncode == 0 and f"note: --{old} is now --{new};" in done.stderr, done.stderr
