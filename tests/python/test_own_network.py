@@ -410,7 +410,7 @@ def test_adapters_say_what_they_are():
     f = ht.from_score(bare, process="ve")
     for call in (ht.heat_ball_loss, ht.heat_ball_residual, ht.fokker_planck_residual):
         assert torch.equal(call(f, x, tau), call(bare, x, tau, kind="score", process="ve"))
-        with pytest.raises(heatball.ArgumentError, match="process is 'ou'; f is of the process 've'"):
+        with pytest.raises(heatball.ArgumentError, match="process is 'ou'; f is of the process 've': give process='ve'"):
             call(f, x, tau, process="ou")
         with pytest.raises(heatball.ArgumentError, match='kind="score"'):
             call(bare, x, tau)
