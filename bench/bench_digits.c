@@ -178,7 +178,7 @@ static hb_train_settings settings_of(const digits *d, int loss, int head)
     settings.head = head;
     settings.width = WIDTH;
     settings.depth = DEPTH;
-    settings.residual = 1;
+    settings.skip = 1;
     settings.time_features = FEATURES;
     settings.batch = d->batch;
     settings.target_rows = 0;

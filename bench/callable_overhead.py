@@ -84,13 +84,13 @@ def main():
         few = x[:n // 4 if dim < 16 else n // 16]  # each row is several points of a batch
         calls = {
             "generate sde": lambda f: heatball.generate(f, n, dim=dim, n_steps=50, threads=1),
-            "generate ode": lambda f: heatball.generate(f, n, "ode", dim=dim, tolerance=1e-3, threads=1),
+            "generate ode": lambda f: heatball.generate(f, n, "ode", dim=dim, ode_tolerance=1e-3, threads=1),
             "generate heun": lambda f: heatball.generate(f, n, "heun", dim=dim, n_steps=20, threads=1),
             "log_likelihood": lambda f: heatball.log_likelihood(f, few, divergence="exact" if dim < 16 else "hutchinson",
-                                                                probes=None if dim < 16 else 8, tolerance=1e-3,
+                                                                probes=None if dim < 16 else 8, ode_tolerance=1e-3,
                                                                 threads=1),
             "residual": lambda f: heatball.residual(f, x[:16], 0.5, [0.2], samples=4096),
-            "curl": lambda f: heatball.curl(f, x[:n // 4], 0.5, probes=0 if dim < 4 else 4),
+            "curl": lambda f: heatball.metrics.curl(f, x[:n // 4], 0.5, probes=0 if dim < 4 else 4),
         }
         for name, call in calls.items():
             total, alone, batches = measure(f, call, options.repeats)

@@ -18,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"
 
 import heatball  # noqa: E402
 
-SMALL = {"rows": 400, "samples": 150, "pairs": 8, "threads": 1}  # fewer rows, the same tests
+SMALL = {"rows": 400, "flow_samples": 150, "pairs": 8, "threads": 1}  # fewer rows, the same tests
 ROTATION = np.array([[-0.8, 1.2], [-1.2, -0.8]])  # of the linear drift
 DRIFT = "-0.8*x1 + 1.2*x2, -1.2*x1 - 0.8*x2"
 

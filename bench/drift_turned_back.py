@@ -84,7 +84,7 @@ def judge(folder, name):
     text, F, means, deviations, shares, time = PROBLEMS[name]
     start = Start(means, deviations, shares)
     model, real = learn(folder, name, text, start, time), start.draw(8000, 2)
-    floor = heatball.mmd(start.draw(8000, 3)[:4000], real[:4000])
+    floor = heatball.metrics.mmd(start.draw(8000, 3)[:4000], real[:4000])
     print(f"{name}: real against real mmd {floor['mmd']:.4f}, mmd2 {floor['mmd2']:.1e} +- {floor['mmd2_se']:.1e}")
     few = ends(start, F, time, 4000, 11)[:200]
     bare = dict(n_steps=100, n_correct=0)
@@ -96,7 +96,7 @@ def judge(folder, name):
             "sde, 200 starts": dict(bare, ends=few),
             "sde, 200 starts not moved": dict(bare, ends=np.tile(few, (20, 1)))}.items():
         made = model.generate(4000, threads=1, **settings)
-        found = heatball.mmd(made, real[:4000])
+        found = heatball.metrics.mmd(made, real[:4000])
         print(f"  {what:30} mmd {found['mmd']:.4f}, mmd2 {found['mmd2']:.1e} +- {found['mmd2_se']:.1e}, shares",
               start.counts(made).round(3), "far", (start.log_density(made) < -15).sum(), flush=True)
     off = model.log_likelihood(real[:2000], threads=1) - start.log_density(real[:2000])

@@ -36,7 +36,7 @@ def probes(count, dim=64, rows=100, seeds=4):
         x = mixture.sample(rows, seed=100 + seed)
         found = heatball.log_likelihood(lambda x, tau: mixture.score(x, tau), x, divergence="hutchinson", probes=count,
                                         seed=seed, mean=mixture.mean(), covariance=mixture.covariance(), tau_min=0.01,
-                                        tolerance=1e-3)
+                                        ode_tolerance=1e-3)
         inside.append(np.abs(found.log_likelihood - mixture.log_density(x, 0.01)) < 1.96 * found.se)
         claims.append(found.se)
         bits.append(found.mean_bits_per_dim)

@@ -113,7 +113,7 @@ def main():
         gap = model.log_likelihood(x) - problem.exact(x, problem.tau[0])[0]
         print(f"  ln p - exact {gap.mean():+.3f} +- {gap.std()/np.sqrt(len(x)):.3f}, constant known to {model.log_normaliser()[1]:.1g}")
         fresh, other = problem.rows(rng, 2000), problem.rows(rng, 4000)
-        found, floor = heatball.mmd(model.generate(2000), fresh), heatball.mmd_floor(other, fresh, 2000, 2000, times=20)
+        found, floor = heatball.metrics.mmd(model.generate(2000), fresh), heatball.metrics.mmd_floor(other, fresh, 2000, 2000, times=20)
         print(f"  MMD^2 {found['mmd2']:.1e} +- {found['mmd2_se']:.1e}, floor {floor['mmd2']:.1e}, its 95 % {floor['mmd2_upper']:.1e}",
               flush=True)
 

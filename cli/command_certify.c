@@ -80,7 +80,7 @@ static const hb_option certify_options[] = {
     HB_OPTION_SETTING(hb_certify, "pairs", "N", pairs, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "time-fraction", "F", time_fraction, .rules = 0,
                       .old = "radius-share"),
-    HB_OPTION_SETTING(hb_certify, "samples", "N", samples, .rules = 0),
+    HB_OPTION_SETTING(hb_certify, "flow-samples", "N", flow_samples, .rules = 0, .old = "samples"),
     HB_OPTION_HEADING("Running"),
     HB_OPTION_SETTING(hb_certify, "max-time", "SECONDS", max_time, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "seed", "S", seed, .rules = 0),

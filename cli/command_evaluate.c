@@ -191,13 +191,13 @@ static hb_status regions_write(hb_session *session, const char *title, size_t n,
 static hb_status evaluate_draw(hb_session *session, const evaluate_values *v,
                                const hb_evaluate_plan *plan, const hb_evaluation *e)
 {
-    char name[120], method[40], title[220];
+    char name[120], loss[40], title[220];
     hb_model_info info;
     if (!v->plot) return HB_OK;
     hb_model_info_get(plan->model, sizeof info, &info);
     hb_figure_plain(v->data, sizeof name, name);
-    hb_figure_plain(info.method, sizeof method, method);
-    snprintf(title, sizeof title, "error of the score on %s, trained by %s", name, method);
+    hb_figure_plain(info.loss, sizeof loss, loss);
+    snprintf(title, sizeof title, "error of the score on %s, trained by %s", name, loss);
     return regions_write(session, title, plan->n_tau, e->score, v->plot);
 }
 

@@ -66,7 +66,8 @@ static const hb_option generate_options[] = {
     HB_OPTION_SETTING(hb_generate, "det-tau", "T", det_tau, .max = 1e6),
     TOLD("tau-min", "T", tau_min,
          "the tau at which the way ends; default: the least that the model was trained at"),
-    SETTING("tolerance", "E", tolerance),
+    HB_OPTION_SETTING(hb_generate, "ode-tolerance", "E", ode_tolerance, .rules = 0,
+                      .old = "tolerance"),
     TOLD("denoise", NULL, denoise,
          "what is done with the noise that is left at the end: nothing, the mean of what it may "
          "hide, or a last step of the ODE; default: mean for a model of images, flow for others"),
@@ -307,7 +308,7 @@ static hb_status generate_print_json(const generation *g)
     if (sde) hb_report_integer(report, "n_correct", s->n_correct, "");
     if (sde) hb_report_real(report, "snr", s->snr, "");
     if (sde) hb_report_real(report, "det_tau", s->det_tau, "");
-    if (ode) hb_report_real(report, "tolerance", s->tolerance, "");
+    if (ode) hb_report_real(report, "ode_tolerance", s->ode_tolerance, "");
     hb_report_text(report, "denoise", HB_OPTION_NAME(hb_generate, s, denoise), "");
     if (g->info.image_height > 0)
         hb_report_boolean(report, "clip", isnan(s->low) && g->info.process != HB_PROCESS_DRIFT, "");

@@ -237,7 +237,7 @@ static hb_status train_draw(training *t)
     if (!t->v->plot) return HB_OK;
     const char *slash = strrchr(t->data.name, '/');
     hb_figure_plain(slash ? slash + 1 : t->data.name, sizeof name, name);
-    snprintf(title, sizeof title, "training on %s by %s", name, t->info.method);
+    snprintf(title, sizeof title, "training on %s by %s", name, t->info.loss);
     return hb_train_figure_write(t->session, title, t->log_rows, t->log, t->v->plot);
 }
 
@@ -293,7 +293,7 @@ static hb_status train_print_json(const training *t)
         hb_report_integer(report, "image_height", t->data.image_height, "");
         hb_report_integer(report, "image_width", t->data.image_width, "");
     }
-    hb_report_text(report, "method", t->info.method, "");
+    hb_report_text(report, "loss", t->info.loss, "");
     hb_report_text(report, "head", HB_OPTION_NAME(hb_train, &t->settings, head), "");
     hb_report_text(report, "process", HB_OPTION_NAME(hb_train, &t->settings, process), "");
     if (train_coordinates(t)) hb_report_text(report, "coordinates", train_coordinates(t), "");
@@ -305,7 +305,7 @@ static hb_status train_print_json(const training *t)
     hb_report_unsigned(report, "steps", t->info.steps, "");
     hb_report_real(report, "seconds", train_seconds(t), "");
     hb_report_real(report, "rows_per_second", train_rows_per_second(t), "");
-    hb_report_real(report, "loss", train_final_mean(t, HB_LOG_LOSS), "");
+    hb_report_real(report, "final_loss", train_final_mean(t, HB_LOG_LOSS), "");
     hb_report_real(report, "dsm", train_final_mean(t, HB_LOG_DSM), "");
     hb_report_real(report, "constraint", train_final_mean(t, HB_LOG_CONSTRAINT), "");
     hb_report_real(report, "residual", train_final_mean(t, HB_LOG_RESIDUAL), "");
@@ -332,7 +332,7 @@ static hb_status train_print(training *t)
         printf(", standardised (%s)", HB_OPTION_NAME(hb_train, &t->settings, standardise));
     printf("\n");
     if (*hb_model_maps(t->model)) printf("columns: %s\n", hb_model_maps(t->model));
-    printf("training: %s, %s head, process %s, %zu parameters, seed %" PRIu64 "\n", t->info.method,
+    printf("training: %s, %s head, process %s, %zu parameters, seed %" PRIu64 "\n", t->info.loss,
            HB_OPTION_NAME(hb_train, &t->settings, head),
            HB_OPTION_NAME(hb_train, &t->settings, process), t->info.parameters, v->settings.seed);
     if (train_coordinates(t)) printf("process: %s; tau is its time t\n", train_coordinates(t));

@@ -226,7 +226,7 @@ static hb_status images_print_json(const image_run *run)
     json_t *object = json_object();
     json_object_set_new(object, "model", json_string(run->path));
     json_object_set_new(object, "data", json_string(run->name));
-    json_object_set_new(object, "method", json_string(run->info.method));
+    json_object_set_new(object, "loss", json_string(run->info.loss));
     hb_rows_put_count(object, "dim", (size_t)run->info.dim);
     hb_rows_put_seed(object, run->seed);
     hb_rows_put_count(object, "generated", run->n);
@@ -237,7 +237,7 @@ static hb_status images_print_json(const image_run *run)
     hb_rows_put(object, "nearest_ratio", run->memory.ratio);
     hb_rows_put(object, "nearest_median", run->memory.median);
     hb_rows_put(object, "nearest_median_real", run->memory.real_median);
-    hb_rows_put(object, "nearest_share", run->memory.share);
+    hb_rows_put(object, "nearest_fraction", run->memory.fraction);
     hb_rows_put(object, "mmd", run->mmd.mmd);
     hb_rows_put(object, "mmd2", run->mmd.mmd2);
     hb_rows_put(object, "mmd2_se", run->mmd.mmd2_se);
@@ -268,7 +268,8 @@ static void images_print(const image_run *run)
            run->recall, run->n, NEIGHBOURS);
     printf("nearest training image: median distance %.4g, of real images %.4g, ratio %.3f; %.2f %% "
            "nearer than 1 %% of the real ones\n",
-           run->memory.median, run->memory.real_median, run->memory.ratio, 100 * run->memory.share);
+           run->memory.median, run->memory.real_median, run->memory.ratio,
+           100 * run->memory.fraction);
     printf("mmd: %.4g, real against training images %.4g, 95 %% of them below %.4g; squares %.3g "
            "+- %.2g, %.3g, %.3g (%zu rows of each)\n",
            run->mmd.mmd, run->floor.mmd, run->floor.mmd_upper, run->mmd.mmd2, run->mmd.mmd2_se,
@@ -305,7 +306,7 @@ hb_status hb_evaluate_image_set(hb_session *session, const char *path, const hb_
     hb_session_clear(session);
     if (status == HB_OK && !json && !hb_session_quiet(session))
         printf("# %s: %s, %" PRIu64 " steps, against the images of %s, seed %" PRIu64 "\n", path,
-               run.info.method, run.info.steps, name, seed);
+               run.info.loss, run.info.steps, name, seed);
     if (status == HB_OK && !json) images_print(&run);
     if (status == HB_OK && json) status = images_print_json(&run);
     free(run.counts);

@@ -223,7 +223,7 @@ static json_t *json_of(const char *model, const char *plot, const hb_evaluate_pl
     put_text(object, "data", plan->data->name);
     hb_model_info info;
     hb_model_info_get(plan->model, sizeof info, &info);
-    put_text(object, "method", info.method);
+    put_text(object, "loss", info.loss);
     hb_rows_put_count(object, "dim", (size_t)info.dim);
     hb_rows_put(object, "scale", info.scale);
     hb_rows_put_count(object, "held_out", plan->data->held);
@@ -329,7 +329,7 @@ static hb_status print_text(hb_session *session, const char *model, const char *
     hb_model_info info;
     hb_model_info_get(plan->model, sizeof info, &info);
     if (!hb_session_quiet(session)) {
-        printf("# %s: %s, %" PRIu64 " steps, against %s, seed %" PRIu64 "\n", model, info.method,
+        printf("# %s: %s, %" PRIu64 " steps, against %s, seed %" PRIu64 "\n", model, info.loss,
                info.steps, plan->data->name, plan->seed);
         if (e->no_score) printf("# no error of the score: %s\n", e->no_score);
         if (e->no_residual) printf("# no residual: %s\n", e->no_residual);

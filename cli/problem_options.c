@@ -22,7 +22,9 @@ static hb_status read_parameter(hb_session *session, const char *text, char *nam
     const char *sign = strchr(text, '=');
     if (sign) *value = strtod(sign + 1, &rest);
     HB_REFUSE_IF(session, !sign || sign == text || rest == sign + 1 || *rest || !isfinite(*value),
-                 "--param is %.80s; it must be NAME=NUMBER, as a=2", text);
+                 "--param is %.80s; it must be NAME=NUMBER, as a=2; repeat "
+                 "--param for each name",
+                 text);
     memcpy(name, text, (size_t)(sign - text));
     name[sign - text] = 0;
     return HB_OK;

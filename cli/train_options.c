@@ -38,8 +38,9 @@ const hb_option hb_train_options[] = {
               "fraction of the rows of a file that is kept for heatball evaluate; default: 0.1",
               .rules = HB_OPTION_BELOW, .max = 1),
     TOLD("standardise", NULL, standardise,
-         "shift the data to mean 0 and scale them: axis, each column to variance 1; maps, the same "
-         "behind a logarithm, arsinh or logit of each column with heavy tails or bounds; common, "
+         "shift the data to mean 0 and scale them: axis, each column to variance 1; auto or maps, "
+         "the same behind a logarithm, arsinh or logit of each column with heavy tails or bounds, "
+         "chosen from the data as by ScoreDensity of Python; common, "
          "all columns by one number, to variance 1 on average; no, as they are; default: axis for "
          "a file of rows, common for images, no for a named set and with --drift"),
     HB_OPTION(TEXT, "labels", "FILE", labels,
@@ -81,7 +82,7 @@ const hb_option hb_train_options[] = {
     SETTING("head", NULL, head),
     SETTING("width", "N", width),
     SETTING("depth", "N", depth),
-    SETTING("residual", NULL, residual),
+    RENAMED("skip", "residual", NULL, skip, 0),
     HB_OPTION_HEADING("Loss"),
     RENAMED("loss", "method", NULL, loss, 0),
     RENAMED("weight", "hb-weight", "W", weight, HB_OPTION_OPEN),
@@ -177,7 +178,7 @@ void hb_train_options_settings(const hb_train_values *v, int own_data, int image
     hb_options_settings(hb_train_options, v, out);
     if (v->drift) out->process = HB_PROCESS_DRIFT;
     out->as_typed = v->noise != NULL;
-    if (out->standardise == HB_STANDARDISE_AUTO)
+    if (out->standardise == HB_STANDARDISE_BY_KIND)
         out->standardise = !own_data || v->drift ? HB_STANDARDISE_NO
                            : images              ? HB_STANDARDISE_COMMON
                                                  : HB_STANDARDISE_AXIS;

@@ -23,7 +23,7 @@ _heatball_options()
     train)
         echo "--data --loss --head --process --drift --noise --convention --param -n --held-out --standardise --labels
             --part --resize --resample --binarize --dequantise --limit
-            --epochs --steps --max-time --batch --width --depth --residual --half --rate --ema --clip-gradient --tau-min
+            --epochs --steps --max-time --batch --width --depth --skip --half --rate --ema --clip-gradient --tau-min
             --tau-max --tau-focus --seed --time-fraction --sigma-max --weight --anchors --nodes
             --anchor-tau-min --constraint-every --target-rows
             --checkpoint-every --resume -o --log --plot --json"
@@ -33,10 +33,10 @@ _heatball_options()
         ;;
     certify)
         echo "--score --python --data --held-out --training --process --drift --param --initial --tau --tau-min --tau-max
-            --tolerance --level --rows --pairs --time-fraction --samples --label --max-time --seed --json --exit-code -o"
+            --tolerance --level --rows --pairs --time-fraction --flow-samples --label --max-time --seed --json --exit-code -o"
         ;;
     generate)
-        echo "-n --solver --n-steps --n-correct --snr --det-tau --denoise --clip --tau-min --tolerance --label
+        echo "-n --solver --n-steps --n-correct --snr --det-tau --denoise --clip --tau-min --ode-tolerance --label
             --each-label --first --seed --columns --real --grey --json -o --plot"
         ;;
     helmholtz) echo "--tau --box --points --spacing --label --json -o" ;;
@@ -102,7 +102,7 @@ _heatball()
     --binarize) COMPREPLY=($(compgen -W 'none threshold stochastic' -- "$word")) ;;
     --range) COMPREPLY=($(compgen -W 'unit symmetric' -- "$word")) ;;
     --head) COMPREPLY=($(compgen -W 'score energy helmholtz' -- "$word")) ;;
-    --standardise) COMPREPLY=($(compgen -W 'no common axis maps' -- "$word")) ;;
+    --standardise) COMPREPLY=($(compgen -W 'no common axis auto maps' -- "$word")) ;;
     --process)
         local processes='ou ve'
         [[ $command == certify ]] && processes='ou ve drift'
@@ -132,7 +132,7 @@ _heatball()
     --rows | --held-out | --epochs | --steps | --batch | --width | --depth | --rate | --ema | --clip-gradient) ;;
     --tau-max | --time-fraction | --sigma-max | --weight | --anchors | --nodes | --target-rows) ;;
     --checkpoint-every) ;;
-    --n-steps | --n-correct | --snr | --det-tau | --tau-min | --tolerance | --label | --grey) ;;
+    --n-steps | --n-correct | --snr | --det-tau | --tau-min | --ode-tolerance | --label | --grey) ;;
     --limit | --columns) ;;
     --radii | --stderr | --stderr-score | --max-time | --tau | --resize) ;;
     *) COMPREPLY=($(compgen -W "$(_heatball_options "$command") $_heatball_common" -- "$word")) ;;

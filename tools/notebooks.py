@@ -2,6 +2,7 @@
 """Makes examples/notebooks/NAME.ipynb from the tutorial docs/tutorials/NAME.md, with outputs.
 
     tools/notebooks.py [NAME ...]            run the tutorials, write notebooks and docs/figures/tutorial_NAME.png
+    tools/notebooks.py --gallery [NAME ...]  run blocks of docs/gallery.md, write docs/figures/gallery_NAME.png
     tools/notebooks.py --check               fail when cells of a notebook differ from its page; outputs may differ
     tools/notebooks.py --run NAME            run a tutorial, print the outputs, write nothing
     tools/notebooks.py --run NAME --cells 3  run its first three cells only
@@ -27,7 +28,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES, NOTEBOOKS, FIGURES = "docs/tutorials", "examples/notebooks", "docs/figures"
-DPI, COLOURS, MOST_BYTES = 100, 128, 400_000
+DPI, COLOURS, MOST_BYTES = 100, 256, 400_000
 FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```[ \t]*\n?", re.M | re.S)
 
 
@@ -107,10 +108,16 @@ def without_outputs(cell):
 
 def small_png(figure):
     """The figure as PNG with few colours."""
-    from PIL import Image
-    raw, small = io.BytesIO(), io.BytesIO()
+    raw = io.BytesIO()
     figure.savefig(raw, format="png", dpi=DPI, facecolor="white")
-    Image.open(raw).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    return few_colours(raw)
+
+
+def few_colours(picture):
+    """A PNG, a path or what has been read of it, with a palette."""
+    from PIL import Image
+    small = io.BytesIO()
+    Image.open(picture).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
     return small.getvalue()
 
 
@@ -142,13 +149,43 @@ def execute(source, space, label):
     return outputs
 
 
+def styled():
+    """The look of heatball's own plots and of the command's figures, for figures that a page draws itself."""
+    from heatball import _plots
+    return _plots.styled(**{"axes.grid": False, "legend.frameon": True, "legend.framealpha": 0.8, "legend.edgecolor": "none"})
+
+
+def run_gallery(root, wanted):
+    """Run the blocks of Python of the gallery that write these pictures (of none: all)."""
+    import matplotlib
+    matplotlib.use("Agg")
+    text = (root / "docs/gallery.md").read_text(encoding="utf-8")
+    for kind, block in FENCE.findall(text):
+        name = re.search(r'savefig\("gallery_(\w+)\.png"', block)
+        if kind != "python" or not name or (wanted and name[1] not in wanted):
+            continue
+        here = os.getcwd()
+        with styled(), tempfile.TemporaryDirectory() as place:
+            for part in ("examples", "python", "docs", "build"):
+                os.symlink(root / part, pathlib.Path(place) / part)
+            os.chdir(place)
+            try:
+                exec(compile(block, f"gallery_{name[1]}", "exec"), {"__name__": "__main__"})
+            finally:
+                os.chdir(here)
+            import matplotlib.pyplot as plt
+            plt.close("all")
+            picture = pathlib.Path(place) / f"gallery_{name[1]}.png"
+            (root / "docs/figures" / picture.name).write_bytes(few_colours(picture))
+            print(f"docs/figures/{picture.name}", flush=True)
+
+
 def run(made, name, most=None):
     """Run the code cells in order, in a temporary directory; fill in outputs."""
     import matplotlib
     matplotlib.use("Agg")
     space, count, here = {"__name__": "__main__"}, 0, os.getcwd()
-    defaults = matplotlib.rcParams.copy()
-    with tempfile.TemporaryDirectory() as place:
+    with styled(), tempfile.TemporaryDirectory() as place:
         os.chdir(place)
         try:
             for cell in made:
@@ -164,7 +201,6 @@ def run(made, name, most=None):
                         output["execution_count"] = count
         finally:
             os.chdir(here)
-            matplotlib.rcParams.update(defaults)
 
 
 def text_of(cell):
@@ -257,11 +293,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--check", action="store_true", help="compare cells, run nothing")
+    parser.add_argument("--gallery", action="store_true", help="draw pictures of the gallery")
     parser.add_argument("--run", action="store_true", help="run and compare outputs, write nothing")
     parser.add_argument("--cells", type=int, help="with --run: only the first cells")
     parser.add_argument("--tolerance", type=float, default=0.02, help="of numbers in quoted outputs (default 0.02)")
     parser.add_argument("--root", type=pathlib.Path, default=ROOT, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.gallery:
+        return run_gallery(given.root, given.names)
     if given.check:
         wrong = checked(given.root)
         print("\n".join(wrong), end="\n" if wrong else "")

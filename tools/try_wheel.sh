@@ -46,7 +46,7 @@ def loaded():
 of_numpy = loaded()
 import heatball
 print("Python", sys.version.split()[0], "NumPy", np.__version__, "heatball", heatball.__version__)
-z, sigma = heatball.sample("kappa", 7, 100000, seed=1)
+z, sigma = heatball.ball.sample("kappa", 7, 100000, seed=1)
 print("sample:", z.shape, sigma.mean())
 s = heatball.solve("x - x^3", 1, "gaussian(mean=0, var=1)", 1, [-1.0, 0.0, 0.5])
 print(s)
@@ -56,7 +56,7 @@ print(ten)
 model = heatball.train("two_moon", n=500, steps=200, width=32)
 print(model)
 x = model.generate(200)
-print("generate:", x.shape, "mmd:", heatball.mmd(x, heatball.dataset("two_moon").sample(500))["mmd"])
+print("generate:", x.shape, "mmd:", heatball.metrics.mmd(x, heatball.dataset("two_moon").sample(500))["mmd"])
 print("likelihood:", model.log_likelihood(x[:3]))
 assert np.isfinite(x).all()
 for what, call in (("plot", lambda: s.plot()), ("pandas", lambda: s.to_pandas())):

@@ -8,6 +8,8 @@ computed by hand, and drawn with the exact samplers. C1 r^2/4 is the mean backwa
     PYTHONPATH=python python3 examples/python/paper_corrections.py
 """
 
+import signal
+
 import numpy as np
 
 import heatball
@@ -94,4 +96,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # quiet under "| head"
     main()

@@ -60,10 +60,10 @@ def shares(x):
 
 model = heatball.train(beginnings(8000, 1), drift=DRIFT, tau_max=1.5, steps=STEPS, width=64)
 real, other = beginnings(2000, 2), beginnings(2000, 3)
-print(f"real  mmd {heatball.mmd(other, real)['mmd']:.4f}  shares", *(f"{s:.3f}" for s in shares(other)))
+print(f"real  mmd {heatball.metrics.mmd(other, real)['mmd']:.4f}  shares", *(f"{s:.3f}" for s in shares(other)))
 generated = {solver: model.generate(2000, solver, n_steps=100) for solver in ("sde", "ode", "heun")}
 for solver, made in generated.items():
-    print(f"{solver:5} mmd {heatball.mmd(made, real)['mmd']:.4f}  shares", *(f"{s:.3f}" for s in shares(made)))
+    print(f"{solver:5} mmd {heatball.metrics.mmd(made, real)['mmd']:.4f}  shares", *(f"{s:.3f}" for s in shares(made)))
 constant, error = model.log_normaliser()
 print(f"density at tau_max: ln of its integral {constant:.4f}, error {error:.1g}")
 found, exact = model.log_likelihood(real[:500]), log_density(real[:500])

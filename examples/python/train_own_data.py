@@ -46,9 +46,9 @@ print(f"nats per held-out row: model {likelihood.mean():.4f}, one Gaussian {gaus
 
 # New rows: as near to held-out ones as real rows are?
 made = model.generate(1000, solver="ode", seed=3)
-print(f"mmd to held-out rows: generated {heatball.mmd(made, held)['mmd']:.4f}, "
-      f"real {heatball.mmd(rows(1000, seed=4), held)['mmd']:.4f}, "
-      f"one Gaussian {heatball.mmd(np.random.default_rng(5).multivariate_normal(mean, covariance, 1000), held)['mmd']:.4f}")
+print(f"mmd to held-out rows: generated {heatball.metrics.mmd(made, held)['mmd']:.4f}, "
+      f"real {heatball.metrics.mmd(rows(1000, seed=4), held)['mmd']:.4f}, "
+      f"one Gaussian {heatball.metrics.mmd(np.random.default_rng(5).multivariate_normal(mean, covariance, 1000), held)['mmd']:.4f}")
 
 model.save(directory / "own.safetensors")
 again = heatball.load(directory / "own.safetensors")

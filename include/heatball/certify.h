@@ -44,8 +44,8 @@ typedef struct hb_certify_settings {
     uint64_t n_tau;    /* at most 16 */
     uint64_t rows;     /* so many of the rows at most; 100 to 5000, default 1000 */
     int pairs;         /* of nodes of a heat ball, in each of two independent halves; default 16 */
-    double time_fraction; /* F: r^2 = 4 pi F (tau - tau_min); default 0.3 */
-    uint64_t samples;     /* rows carried along the probability flow; 0: none; default 500 */
+    double time_fraction;  /* F: r^2 = 4 pi F (tau - tau_min); default 0.3 */
+    uint64_t flow_samples; /* rows carried along the probability flow; 0: none; default 500 */
     /* [n_training][dim], rows that the score was made from; NULL (default): not known */
     const double *training;
     uint64_t n_training;

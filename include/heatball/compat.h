@@ -19,8 +19,16 @@ extern "C" {
 #define HB_COLUMN_SCORE_SE HB_COLUMN_SCORE_ERROR
 #define HB_COLUMN_ENTROPY_DENSITY_SE HB_COLUMN_ENTROPY_DENSITY_ERROR
 
-/* 0.3: the field of hb_train_settings */
+/* 0.3: fields of hb_train_settings, and of hb_budget_settings where a program asks for it, since
+ * many have variables `at` and `tau` side by side */
 #define ball_share time_fraction
+#define clip clip_gradient
+#ifdef HB_COMPAT_AT
+#define at tau
+#endif
+
+/* 0.3: the default; AUTO now names what ScoreDensity(maps="auto") does */
+#define HB_STANDARDISE_AUTO HB_STANDARDISE_BY_KIND
 
 #ifdef __cplusplus
 }

@@ -49,7 +49,7 @@ typedef struct hb_generate_settings {
     int denoise;             /* hb_denoise; default HB_DENOISE_FLOW */
     /* ODE: of the error of a step in every coordinate; default NaN: 1e-5, but * of
      * hb_generate_likelihood chosen by the errors that remain anyway */
-    double tolerance;
+    double ode_tolerance;
     /* The distribution at tau_max is taken as that of Gaussian data, N(a m, a^2 C + b I): m[dim]
      * the mean, C[dim][dim] the covariance of the data. Default NULL: 0, and the identity (OU: N(0,
      * I)); where both are NULL hb_generate_likelihood fits the Gaussian to the score at tau_max (up
@@ -101,7 +101,7 @@ typedef int (*hb_divergence_callback)(void *user, size_t n, const double *x, dou
 
 /* ln p(x, tau_min)[n] in nats, of the density that the probability-flow ODE carries from the
  * distribution at tau_max (above) to tau_min, at x[n][dim]. Uses process, tau_min, tau_max,
- * tolerance, mean, covariance and seed of the settings. A row is alone: bit-identical results in
+ * ode_tolerance, mean, covariance and seed of the settings. A row is alone: bit-identical results in
  * any pieces. One callback is needed, and is called as that of hb_generate: `divergence`, which
  * knows it, with probes 0 (score may be NULL); or `score` alone (divergence NULL), whose divergence
  * is taken by differences along all axes (probes 0: 2 dim evaluations and more) or along 1 to 16384
@@ -146,7 +146,7 @@ typedef struct hb_density_check {
  * ODE, and compares the two densities there: normalisation by importance sampling, and what the
  * errors of hb_model_direct_likelihood need (either may be NULL): z[samples][dim], the samples as
  * hb_model_standardise gives them, and off[samples], by how much the two densities differ there.
- * Uses tau_min, tau_max, tolerance and seed of the settings. Costs as many samples and likelihoods
+ * Uses tau_min, tau_max, ode_tolerance and seed of the settings. Costs as many samples and likelihoods
  * by the ODE; once for a model. */
 HB_API hb_status hb_model_density_check(hb_context *context, const hb_model *model,
                                         const hb_generate_settings *settings, size_t samples,

@@ -78,10 +78,10 @@ HB_API hb_status hb_judge_precision_recall(hb_context *context, int dim, int k, 
 /* Whether a model repeats its training rows t[n_t][dim]: distances to the nearest of them from
  * generated rows x[n][dim], beside those from held-out real rows y[m][dim]. ratio: of the medians,
  * 1 when generated rows are as far as real ones, 0 when they are copies; near: the 1st percentile
- * of the real distances; share: of the generated rows that are nearer than that, 0.01 when they are
+ * of the real distances; fraction: of the generated rows that are nearer than that, 0.01 when they are
  * as real ones. */
 typedef struct hb_memorisation {
-    double median, real_median, ratio, near, share;
+    double median, real_median, ratio, near, fraction;
 } hb_memorisation;
 HB_API hb_status hb_judge_memorisation(hb_context *context, int dim, size_t n, size_t m, size_t n_t,
                                        const double *x, const double *y, const double *t,
@@ -98,10 +98,10 @@ typedef enum hb_speck { HB_SPECK_MEDIAN, HB_SPECK_ISOLATED } hb_speck;
 HB_API hb_status hb_judge_artifacts(hb_context *context, hb_speck kind, int height, int width,
                                     int least, size_t n, double theta, const double *x,
                                     size_t *specks, size_t *affected);
-/* The smallest theta for which at most the given fraction (0 <= share < 1) of real images is
+/* The smallest theta for which at most the given fraction (0 <= fraction < 1) of real images is
  * affected. */
 HB_API hb_status hb_judge_artifacts_threshold(hb_context *context, hb_speck kind, int height,
-                                              int width, int least, size_t n, double share,
+                                              int width, int least, size_t n, double fraction,
                                               const double *x, double *theta);
 
 /* ---- mixtures and fields ---- */

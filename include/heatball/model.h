@@ -31,15 +31,16 @@ typedef struct hb_model hb_model;
 
 /* The map from rows of data to z: none; the mean and one scale, the root of the mean variance, for
  * all columns; the mean and the standard deviation of each column; the same behind a map of each
- * column that heavy tails or a bound call for (train/column_maps.c): logarithm, arsinh or logit; or
- * by what the data are: none for a process with a drift of the user, whose drift has their units,
- * one scale for images, else one for each column. */
+ * column that heavy tails or a bound call for (train/column_maps.c): logarithm, arsinh or logit,
+ * which AUTO and MAPS both name; or by what the data are: none for a process with a drift of the
+ * user, whose drift has their units, one scale for images, else one for each column. */
 typedef enum hb_standardise {
-    HB_STANDARDISE_AUTO = -1,
+    HB_STANDARDISE_BY_KIND = -1,
     HB_STANDARDISE_NO = 0,
     HB_STANDARDISE_COMMON = 1,
     HB_STANDARDISE_AXIS = 2,
-    HB_STANDARDISE_MAPS = 3
+    HB_STANDARDISE_MAPS = 3,
+    HB_STANDARDISE_AUTO = 4
 } hb_standardise;
 
 typedef enum hb_head { HB_HEAD_SCORE, HB_HEAD_ENERGY, HB_HEAD_HELMHOLTZ } hb_head;
@@ -48,11 +49,11 @@ typedef struct hb_model_info {
     int dim, classes; /* classes 0: no labels */
     int head;         /* hb_head */
     int process;      /* hb_process */
-    int width, depth, residual, time_features;
+    int width, depth, skip, time_features;
     double scale;            /* of the data, the geometric mean of scale_j; tau is that of z */
     double tau_min, tau_max; /* trained range */
     size_t parameters;
-    char method[16]; /* "dsm", "fp", "hb", "hb-paper" */
+    char loss[16]; /* "dsm", "fp", "hb", "hb-paper" */
     uint64_t seed, steps;
     int image_height, image_width; /* rows are images [height][width]; 0: they are not */
     double pixel_low, pixel_high;  /* values of black and white in them; 0, 0: not images */

@@ -35,9 +35,9 @@ typedef struct hb_train_settings {
      * problem file, without t; its initial density does not count), or its SDE (as_typed). Kept by
      * the model as text. */
     const hb_problem *drift;
-    int width, depth, residual, time_features; /* 256, 3, 0, 8 */
-    int epochs;                                /* 600 */
-    int batch;                                 /* 256 */
+    int width, depth, skip, time_features; /* 256, 3, 0, 8 */
+    int epochs;                            /* 600 */
+    int batch;                             /* 256 */
     uint64_t steps;          /* instead of epochs; 0 (default): epochs * ceil(n/batch) */
     double max_time;         /* seconds of training after which it ends; 0 (default): none */
     double rate;             /* peak learning rate, with a cosine to 0; 2e-3 */
@@ -58,7 +58,7 @@ typedef struct hb_train_settings {
     /* Rows of data that a denoising target is the mean over (docs/explanation/losses.md); 0: the row itself; -1
      * (default): of the loss's own recipe, 512 for hb with dim <= 64, else 0. */
     int target_rows;
-    /* hb_standardise: the data's shift and scales; AUTO (default): by their kind */
+    /* hb_standardise: the data's shift and scales; BY_KIND is the default */
     int standardise;
     double label_dropout; /* fraction of rows that are shown without their label; 0.1 */
     uint64_t seed;        /* 42 */

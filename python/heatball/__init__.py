@@ -50,12 +50,9 @@ from heatball._tables import Result
 from heatball._training import train
 from heatball._training_log import training_log
 from heatball._version import __version__
-from heatball.ball import constants, cubature, kernel, sample
 from heatball.classify import Classifier
 from heatball.data import Mixture, dataset, dataset_names
 from heatball.density import NotFittedError, ScoreDensity
-from heatball.metrics import (artifact_threshold, artifacts, curl, helmholtz, kolmogorov, memorisation, mmd, mmd_floor,
-                              nearest, precision_recall)
 from heatball.model import Model
 from heatball.nodes import Balls, balls
 from heatball.sde import Solution, mesh, residual, solve
@@ -71,9 +68,6 @@ __all__ = [
     "ScoreDensity", "dataset", "dataset_names", "Mixture", "images", "image_grid", "Classifier",
     # modules, and heat balls behind anchors
     "metrics", "ball", "random", "mpi", "balls", "Balls",
-    # of ball and metrics, by short names
-    "sample", "cubature", "kernel", "constants", "mmd", "mmd_floor", "kolmogorov", "precision_recall", "nearest", "memorisation",
-    "artifacts", "artifact_threshold", "curl", "helmholtz",
     # results and errors
     "Result", "Error", "ArgumentError", "NotFittedError", "__version__",
 ]
@@ -84,7 +78,16 @@ def __dir__() -> list[str]:
 
 
 if not TYPE_CHECKING:  # a checker of types would take every name
+    _MOVED = {"cubature": "ball.nodes", **{name: f"ball.{name}" for name in ("sample", "kernel", "constants")},
+              **{name: f"metrics.{name}" for name in metrics.__all__}}
+
     def __getattr__(name):
+        if name in _MOVED:
+            import warnings
+            warnings.warn(f"heatball.{name} is now heatball.{_MOVED[name]}; the old name goes with the next release",
+                          DeprecationWarning, stacklevel=2)
+            module, function = _MOVED[name].split(".")
+            return getattr(globals()[module], function)
         if name == "judge":
             import sys
             import warnings

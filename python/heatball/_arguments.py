@@ -45,6 +45,18 @@ def renamed(_gone: dict[str, str] | None = None, **names: str) -> Callable[[F], 
     return decorate
 
 
+def meant(**names: str) -> Callable[[F], F]:
+    """Let a function name the argument that a reader of other software means by one that it does not have."""
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args, **given):
+            for other in given.keys() & names.keys():
+                raise TypeError(f"{function.__name__}() has no argument {other!r}; give {names[other]}")
+            return function(*args, **given)
+        return cast(F, call)
+    return decorate
+
+
 def shown(value):
     """Return a few words for a value in a message: never what a large one holds."""
     if isinstance(value, np.ndarray):

@@ -197,7 +197,7 @@ def check_process(f, process, name="f"):
     """Refuse a process that is not the one that f says it is of."""
     own = own_process(f)
     if own is not None and process in ("ou", "ve") and process != own:
-        raise ArgumentError(f"process is {process!r}; {name} is of the process {own!r}")
+        raise ArgumentError(f"process is {process!r}; {name} is of the process {own!r}: give process={own!r}")
 
 
 def as_field(f, process="ou", name="f"):

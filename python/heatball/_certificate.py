@@ -50,13 +50,13 @@ class Line(NamedTuple):
     text: str
 
 
-@renamed(share="time_fraction")
+@renamed(share="time_fraction", samples="flow_samples")
 def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, process: str = "ou",
             drift: str | Sequence[str] | None = None, params: Mapping[str, float] | None = None,
             initial: str | None = None, tau: ArrayLike | None = None, tau_min: float | None = None,
             tau_max: float | None = None, training: ArrayLike | None = None,
             divergence: Callable[..., Any] | None = None, tolerance: float = 0.0, level: float = 0.95,
-            rows: int = 1000, pairs: int = 16, time_fraction: float = 0.3, samples: int = 500, label: int | None = None, seed: int = 1, name: str | None = None,
+            rows: int = 1000, pairs: int = 16, time_fraction: float = 0.3, flow_samples: int = 500, label: int | None = None, seed: int = 1, name: str | None = None,
             threads: int = 0, progress: bool | Callable[[int, int], Any] | None = None,
             max_time: float = 0.0) -> Certificate:
     """Test a score against samples that it has not seen.
@@ -95,7 +95,7 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
         Pairs of nodes of a heat ball, in each of two halves.
     time_fraction : float
         Fraction of the time from tau_min that a heat ball reaches back.
-    samples : int
+    flow_samples : int
         Samples carried along the probability flow, at most half of all; 0: none.
     label : int
         Of a model with classes.
@@ -136,7 +136,7 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
     --------
     >>> import heatball
     >>> moons = heatball.dataset("two_moon")
-    >>> c = heatball.certify(lambda x, tau: 1.1 * moons.score(x, tau), moons, rows=300, samples=0, tau=[0.3])
+    >>> c = heatball.certify(lambda x, tau: 1.1 * moons.score(x, tau), moons, rows=300, flow_samples=0, tau=[0.3])
     >>> c.passed
     False
     >>> [line.name for line in c.lines if line.verdict == "fails"]
@@ -148,7 +148,7 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
         raise ArgumentError(f"row {row + 1}, column {column + 1} of data is {x[row, column]}; it must be finite")
     settings = filled(CertifySettings, library.hb_certify_settings_default,
                       {"tau_min": tau_min, "tau_max": tau_max, "tolerance": tolerance, "level": level, "rows": rows,
-                       "pairs": pairs, "time_fraction": time_fraction, "samples": samples, "seed": seed, "max_time": max_time})
+                       "pairs": pairs, "time_fraction": time_fraction, "flow_samples": flow_samples, "seed": seed, "max_time": max_time})
     keep = [x]
     if tau is not None:
         keep.append(array("tau", np.atleast_1d(tau), 1))
@@ -306,7 +306,7 @@ class Certificate(Shown):
     --------
     >>> import heatball
     >>> moons = heatball.dataset("two_moon")
-    >>> c = heatball.certify(moons, moons, rows=300, samples=0, tau=[0.3])
+    >>> c = heatball.certify(moons, moons, rows=300, flow_samples=0, tau=[0.3])
     >>> c.passed, c.summary
     (True, 'passed: none of 9 lines fails at the level of 95 %')
     """
@@ -419,7 +419,7 @@ class Certificate(Shown):
         --------
         >>> import heatball
         >>> moons = heatball.dataset("two_moon")
-        >>> heatball.certify(moons, moons, rows=300, samples=0, tau=[0.3]).to_dict()["passed"]
+        >>> heatball.certify(moons, moons, rows=300, flow_samples=0, tau=[0.3]).to_dict()["passed"]
         True
         """
         if self._files is not None:
@@ -447,7 +447,7 @@ class Certificate(Shown):
         --------
         >>> import heatball, os, tempfile
         >>> moons = heatball.dataset("two_moon")
-        >>> c = heatball.certify(moons, moons, rows=300, samples=0, tau=[0.3])
+        >>> c = heatball.certify(moons, moons, rows=300, flow_samples=0, tau=[0.3])
         >>> with tempfile.TemporaryDirectory() as place:
         ...     c.save(place)
         ...     os.path.exists(os.path.join(place, "certificate.html"))

@@ -24,7 +24,7 @@ class Error(RuntimeError):
     --------
     >>> import heatball
     >>> try:
-    ...     heatball.constants(-3)
+    ...     heatball.ball.constants(-3)
     ... except heatball.Error as error:
     ...     print(error.status.name)
     ERROR_ARGUMENT
@@ -51,7 +51,7 @@ class ArgumentError(Error, ValueError):
     Examples
     --------
     >>> import heatball
-    >>> heatball.sample("kapa", 2, 10)
+    >>> heatball.ball.sample("kapa", 2, 10)
     Traceback (most recent call last):
     ...
     heatball.ArgumentError: measure is 'kapa'; it must be kappa, source or gradient

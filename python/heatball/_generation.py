@@ -8,7 +8,7 @@ from typing import Any, Mapping
 
 import numpy as np
 
-from heatball._arguments import INT_MAX, c_int, choice, draws, filled, pair, pointer, real
+from heatball._arguments import INT_MAX, c_int, choice, draws, filled, pair, pointer, real, renamed
 from heatball._callables import Callbacks, as_field
 from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
@@ -21,12 +21,13 @@ from heatball.model import DENOISES, SOLVERS, Model, rows
 __all__ = ["generate"]
 
 
+@renamed(tolerance="ode_tolerance")
 def generate(f: Any, n: int, solver: str = "sde", *, dim: int | None = None, process: Any = "ou",
              params: Mapping[str, float] | None = None, mean: ArrayLike | None = None,
              covariance: ArrayLike | None = None, ends: ArrayLike | None = None, n_steps: int = 500,
              n_correct: int = 1, snr: float = 0.16, det_tau: float = 0.15, tau_min: float | None = None,
              tau_max: float | None = None, rho: float = 7.0,
-             denoise: str | None = None, within: tuple[float, float] | None = None, tolerance: float | None = None,
+             denoise: str | None = None, within: tuple[float, float] | None = None, ode_tolerance: float | None = None,
              detail: float | None = None, seed: int = 1, first: int = 0, label: ArrayLike | None = None,
              clip: bool | None = None, threads: int = 0) -> Floats:
     """Return samples of the data whose score is f.
@@ -65,7 +66,7 @@ def generate(f: Any, n: int, solver: str = "sde", *, dim: int | None = None, pro
         What is done with the noise of tau_min; default: "flow", for images "mean".
     within : pair of float
         Every coordinate of the data is known to lie between the two.
-    tolerance : float
+    ode_tolerance : float
         Of "ode": error of a step in every coordinate; default: 1e-5.
     detail : float
         Of a drift: variance of the finest details of the distribution.
@@ -113,7 +114,7 @@ def generate(f: Any, n: int, solver: str = "sde", *, dim: int | None = None, pro
             if value is not None:
                 raise ArgumentError(f"{name} is given, but f is a Model, which has its own")
         return f.generate(n, solver, ends=ends, n_steps=n_steps, n_correct=n_correct, snr=snr, det_tau=det_tau,
-                          tau_min=tau_min, tau_max=tau_max, rho=rho, denoise=denoise, tolerance=tolerance,
+                          tau_min=tau_min, tau_max=tau_max, rho=rho, denoise=denoise, ode_tolerance=ode_tolerance,
                           detail=detail, seed=seed, first=first, label=label, clip=clip, threads=threads)
     for name, value in (("label", label), ("clip", clip)):
         if value is not None:
@@ -127,7 +128,7 @@ def generate(f: Any, n: int, solver: str = "sde", *, dim: int | None = None, pro
     mean, covariance = moments(mean, covariance, dim)
     settings = filled(GenerateSettings, library.hb_generate_settings_default,
                       dict(n_steps=n_steps, n_correct=n_correct, snr=snr, det_tau=det_tau, tau_min=tau_min,
-                           tau_max=tau_max, rho=rho, tolerance=tolerance, detail=detail, seed=seed))
+                           tau_max=tau_max, rho=rho, ode_tolerance=ode_tolerance, detail=detail, seed=seed))
     settings.solver = choice("solver", solver, SOLVERS)
     if denoise is not None:
         settings.denoise = choice("denoise", denoise, DENOISES)

@@ -8,7 +8,7 @@ from typing import Any, Callable, Mapping
 
 import numpy as np
 
-from heatball._arguments import INT_MAX, c_int, filled, function, pointer, shown
+from heatball._arguments import INT_MAX, c_int, filled, function, pointer, renamed, shown
 from heatball._callables import Callbacks, as_field
 from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
@@ -109,10 +109,11 @@ class LogLikelihood(Shown):
 LogLikelihood.__module__ = "heatball"
 
 
+@renamed(tolerance="ode_tolerance")
 def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping[str, float] | None = None,
                    divergence: Any = None, probes: int | None = None, mean: ArrayLike | None = None,
                    covariance: ArrayLike | None = None, end_density: Callable[..., Any] | None = None,
-                   tau_min: float | None = None, tau_max: float | None = None, tolerance: float | None = None,
+                   tau_min: float | None = None, tau_max: float | None = None, ode_tolerance: float | None = None,
                    label: ArrayLike | None = None, seed: int = 1, threads: int = 0, method: str = "ode",
                    error: float = 0.05) -> LogLikelihood:
     """Return the log-likelihood of samples under a score, with its error.
@@ -142,7 +143,7 @@ def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping
         ln of the distribution at tau_max at x (n, dim), of shape (n,), instead of the Gaussian.
     tau_min, tau_max : float
         Range of tau; default: 1e-3 and 3, or those of a Model.
-    tolerance : float
+    ode_tolerance : float
         Error of a step in every coordinate; default: chosen by the other errors, 1e-3 nats or more; of a Model 1e-5.
     label : int or array_like of int of shape (n,)
         Of a Model with classes, as in `Model.score`.
@@ -192,7 +193,7 @@ def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping
         for name, value in (("params", params), ("mean", mean), ("covariance", covariance), ("end_density", end_density)):
             if value is not None:
                 raise ArgumentError(f"{name} is given, but f is a Model, which has its own")
-        return _of_model(f, x, divergence, probes, dict(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance, seed=seed),
+        return _of_model(f, x, divergence, probes, dict(tau_min=tau_min, tau_max=tau_max, ode_tolerance=ode_tolerance, seed=seed),
                          label, threads, method, error)
     if method != "ode":
         raise ArgumentError(f"method is {shown(method)}; it must be ode, since f is not a Model")
@@ -207,7 +208,7 @@ def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping
     how, probes = _way(divergence, probes, dim)
     mean, covariance = moments(mean, covariance, dim)
     settings = filled(GenerateSettings, library.hb_generate_settings_default,
-                      dict(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance, seed=seed))
+                      dict(tau_min=tau_min, tau_max=tau_max, ode_tolerance=ode_tolerance, seed=seed))
     out, errors = np.empty(len(x)), np.zeros((len(x), 2))
     with interruptible(threads) as run, drift_problem(drift, params, dim) as problem:
         callbacks = Callbacks(run, dim)

@@ -112,11 +112,12 @@ class Speck(enum.IntEnum):
 
 
 class Standardise(enum.IntEnum):
-    STANDARDISE_AUTO = -1
+    STANDARDISE_BY_KIND = -1
     STANDARDISE_NO = 0
     STANDARDISE_COMMON = 1
     STANDARDISE_AXIS = 2
     STANDARDISE_MAPS = 3
+    STANDARDISE_AUTO = 4
 
 
 class Head(enum.IntEnum):
@@ -562,7 +563,7 @@ CertifySettings._fields_ = [
     ("rows", c_uint64),
     ("pairs", c_int),
     ("time_fraction", c_double),
-    ("samples", c_uint64),
+    ("flow_samples", c_uint64),
     ("training", POINTER(c_double)),
     ("n_training", c_uint64),
     ("truth", POINTER(Mixture)),
@@ -657,7 +658,7 @@ GenerateSettings._fields_ = [
     ("tau_max", c_double),
     ("rho", c_double),
     ("denoise", c_int),
-    ("tolerance", c_double),
+    ("ode_tolerance", c_double),
     ("mean", POINTER(c_double)),
     ("covariance", POINTER(c_double)),
     ("low", c_double),
@@ -763,7 +764,7 @@ Memorisation._fields_ = [
     ("real_median", c_double),
     ("ratio", c_double),
     ("near", c_double),
-    ("share", c_double),
+    ("fraction", c_double),
 ]
 
 ModelInfo._fields_ = [
@@ -773,13 +774,13 @@ ModelInfo._fields_ = [
     ("process", c_int),
     ("width", c_int),
     ("depth", c_int),
-    ("residual", c_int),
+    ("skip", c_int),
     ("time_features", c_int),
     ("scale", c_double),
     ("tau_min", c_double),
     ("tau_max", c_double),
     ("parameters", c_size_t),
-    ("method", c_char * 16),
+    ("loss", c_char * 16),
     ("seed", c_uint64),
     ("steps", c_uint64),
     ("image_height", c_int),
@@ -917,7 +918,7 @@ TrainSettings._fields_ = [
     ("drift", POINTER(Problem)),
     ("width", c_int),
     ("depth", c_int),
-    ("residual", c_int),
+    ("skip", c_int),
     ("time_features", c_int),
     ("epochs", c_int),
     ("batch", c_int),

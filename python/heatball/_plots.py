@@ -36,7 +36,7 @@ def pyplot() -> Any:
 
 
 def styled(**more: Any) -> Any:
-    """Return the settings of matplotlib for new figures, as a context."""
+    """Return the settings of matplotlib for new figures, as a context; tools/notebooks.py draws the pages' own figures in it."""
     import matplotlib
     return pyplot().rc_context({**STYLE, "axes.prop_cycle": matplotlib.cycler(color=COLOURS), **more})
 

@@ -79,7 +79,7 @@ class Shown:
         Examples
         --------
         >>> import heatball
-        >>> heatball.kolmogorov([[0.0], [1.0]], [[0.0], [2.0]]).to_dict()["distance"]
+        >>> heatball.metrics.kolmogorov([[0.0], [1.0]], [[0.0], [2.0]]).to_dict()["distance"]
         [0.5]
         """
         return {name: plain(value) for name, value in self._values().items()}
@@ -141,10 +141,10 @@ class Result(Shown, dict):  # type: ignore[type-arg]
     Examples
     --------
     >>> import heatball
-    >>> found = heatball.mmd([[0.0], [1.0], [2.0], [3.0]], [[0.0], [1.0], [2.0], [5.0]])
+    >>> found = heatball.metrics.mmd([[0.0], [1.0], [2.0], [3.0]], [[0.0], [1.0], [2.0], [5.0]])
     >>> found.mmd == found["mmd"], isinstance(found, dict)
     (True, True)
-    >>> heatball.kolmogorov([[0.0, 1.0], [1.0, 2.0]], [[0.0, 5.0], [2.0, 6.0]])
+    >>> heatball.metrics.kolmogorov([[0.0, 1.0], [1.0, 2.0]], [[0.0, 5.0], [2.0, 6.0]])
     Kolmogorov's distance by column
       column  distance
            0       0.5

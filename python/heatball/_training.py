@@ -33,7 +33,7 @@ NUMBERS = {name for name, row in SETTINGS.items()
 WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
 
 
-@renamed(ball_share="time_fraction", method="loss", clip="clip_gradient")
+@renamed(ball_share="time_fraction", method="loss", clip="clip_gradient", residual="skip")
 def train(data: Mixture | Path | ArrayLike, loss: str = "hb", *,
           # data and process
           labels: ArrayLike | None = None, n: int = 2000, pixels: tuple[float, float] | None = None,
@@ -41,7 +41,7 @@ def train(data: Mixture | Path | ArrayLike, loss: str = "hb", *,
           noise: str | float | ArrayLike | None = None, convention: str | None = None,
           params: Mapping[str, float] | None = None,
           # network
-          head: str = "energy", width: int = 256, depth: int = 3, residual: bool = False, time_features: int = 8,
+          head: str = "energy", width: int = 256, depth: int = 3, skip: bool = False, time_features: int = 8,
           half: bool = False,
           # loss
           tau_min: float = 0.001, tau_max: float = 3.0, tau_focus: float = 0.0, target_rows: int = -1,
@@ -73,11 +73,11 @@ def train(data: Mixture | Path | ArrayLike, loss: str = "hb", *,
         Samples drawn from a mixture or a named data set.
     pixels : pair of float
         Values of black and white in images; default: (0, 1).
-    standardise : {"maps", "axis", "common", "no"} or bool
+    standardise : {"auto", "maps", "axis", "common", "no"} or bool
         How data are shifted and scaled before the process: each column to mean 0 and variance 1 ("axis"), the same behind
-        a logarithm, arsinh or logit of each column with heavy tails or bounds ("maps"), all columns by one scale, or
-        not at all. Default, and True: "axis" for samples and files, "common" for images. False, and default with
-        `drift`, a mixture or a named data set: "no".
+        a logarithm, arsinh or logit of each column with heavy tails or bounds ("auto" or "maps", the choice of
+        `ScoreDensity`), all columns by one scale, or not at all. Default, and True: "axis" for samples and files, "common"
+        for images. False, and default with `drift`, a mixture or a named data set: "no".
     process : {"ou", "ve", "drift"}
         The noising process; `drift` implies "drift".
     drift : str or list of str
@@ -93,7 +93,7 @@ def train(data: Mixture | Path | ArrayLike, loss: str = "hb", *,
         What the network gives: a log-density, whose gradient is the score; a vector; or (dim 2) a gradient and a rotation.
     width, depth : int
         Width and number of the hidden layers.
-    residual : bool
+    skip : bool
         Add the input of a hidden layer to its output.
     time_features : int
         Numbers by which ln tau enters the network.
@@ -246,7 +246,7 @@ def _process(process, drift):
 def _standardise(how):
     """Return the library's code of how data are scaled."""
     if isinstance(how, (bool, np.bool_)):
-        return Standardise.STANDARDISE_AUTO if how else Standardise.STANDARDISE_NO
+        return Standardise.STANDARDISE_BY_KIND if how else Standardise.STANDARDISE_NO
     return choice("standardise", how, STANDARDISE)
 
 

@@ -110,7 +110,7 @@ def constants(dim: int, lift: int = 0) -> Result:
     Examples
     --------
     >>> import heatball
-    >>> c = heatball.constants(2)
+    >>> c = heatball.ball.constants(2)
     >>> round(c["C1"], 7), round(c["c_g"], 7), c["one_plus_chi2"]
     (0.0397887, 0.1814437, inf)
     """
@@ -166,7 +166,7 @@ def sample(measure: str, dim: int, n: int, *, lift: int = 0, radius: float = 1.0
     The value of a caloric function is its mean under kappa; here exp(x + tau) at x = 0.3, tau = 2:
 
     >>> import numpy as np, heatball
-    >>> z, sigma = heatball.sample("kappa", 1, 100000, radius=1.5)
+    >>> z, sigma = heatball.ball.sample("kappa", 1, 100000, radius=1.5)
     >>> values = np.exp(0.3 + z[:, 0] + 2.0 - sigma)
     >>> bool(abs(values.mean() - np.exp(2.3)) < 5 * values.std() / np.sqrt(len(values)))
     True
@@ -278,9 +278,9 @@ def kernel(name: str, y: ArrayLike, s: ArrayLike, radius: float = 1.0) -> Any:
     Examples
     --------
     >>> import heatball
-    >>> round(heatball.kernel("heat", [0.0, 0.0], 0.02), 6)  # 1/(4 pi s)
+    >>> round(heatball.ball.kernel("heat", [0.0, 0.0], 0.02), 6)  # 1/(4 pi s)
     3.978874
-    >>> heatball.kernel("watson", [[0.1, 0.2], [3.0, 0.0]], 0.02).round(6).tolist()
+    >>> heatball.ball.kernel("watson", [[0.1, 0.2], [3.0, 0.0]], 0.02).round(6).tolist()
     [31.25, 0.0]
     """
     which, radius = choice("kernel", name, KERNELS), real("radius", radius)
@@ -335,7 +335,7 @@ def nodes(measure: str, dim: int, *, lift: int = 0, degree: int | None = None, n
     The caloric polynomial x^2 + 2 tau at x = 0.5, tau = 1, from a rule of degree 2:
 
     >>> import heatball
-    >>> z, sigma, weight = heatball.cubature("kappa", 1, degree=2)
+    >>> z, sigma, weight = heatball.ball.nodes("kappa", 1, degree=2)
     >>> round(float(weight @ ((0.5 + z[:, 0])**2 + 2 * (1.0 - sigma))), 12)
     2.25
     """

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from heatball._arguments import INT_MAX, array, c_int, choice, integer, pointer, real, uint64
+from heatball._arguments import INT_MAX, array, c_int, choice, integer, pointer, real, renamed, uint64
 from heatball._callables import Callbacks, as_field, own_process
 from heatball._context import call
 from heatball._errors import ArgumentError
@@ -66,7 +66,7 @@ def mmd(x: ArrayLike, y: ArrayLike, *, single: bool = False, threads: int = 0) -
     --------
     >>> import heatball
     >>> moons = heatball.dataset("two_moon")
-    >>> same = heatball.mmd(moons.sample(500, seed=1), moons.sample(500, seed=2))
+    >>> same = heatball.metrics.mmd(moons.sample(500, seed=1), moons.sample(500, seed=2))
     >>> abs(same["mmd2"]) < 4 * same["mmd2_se"]
     True
     """
@@ -98,7 +98,7 @@ def kolmogorov(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> Result:
     >>> import numpy as np, heatball
     >>> x = np.random.default_rng(5).normal(size=(2, 400, 3))
     >>> x[0, :, 2] *= 2
-    >>> found = heatball.kolmogorov(x[0], x[1])
+    >>> found = heatball.metrics.kolmogorov(x[0], x[1])
     >>> found["distance"] > found["floor"]
     array([False, False,  True])
     """
@@ -141,7 +141,7 @@ def mmd_floor(a: ArrayLike, b: ArrayLike, n: int, m: int, *, times: int = 50, se
     --------
     >>> import heatball
     >>> ring = heatball.dataset("ring")
-    >>> floor = heatball.mmd_floor(ring.sample(900, seed=1), ring.sample(900, seed=2), 200, 200)
+    >>> floor = heatball.metrics.mmd_floor(ring.sample(900, seed=1), ring.sample(900, seed=2), 200, 200)
     >>> 0 < floor["mmd"] < floor["mmd_upper"] < 0.2
     True
     """
@@ -174,7 +174,7 @@ def nearest(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> tuple[Integers, 
     Examples
     --------
     >>> import heatball
-    >>> heatball.nearest([[0.0, 1], [5, 5]], [[5.0, 4], [0, 0], [3, 3]])
+    >>> heatball.metrics.nearest([[0.0, 1], [5, 5]], [[5.0, 4], [0, 0], [3, 3]])
     (array([1, 0]), array([1., 1.]))
     """
     x, y = _same_columns(x=x, y=y)
@@ -211,7 +211,7 @@ def precision_recall(x: ArrayLike, y: ArrayLike, k: int = 3, *, threads: int = 0
     --------
     >>> import heatball
     >>> ring = heatball.dataset("ring")
-    >>> heatball.precision_recall(ring.sample(500, seed=1) + 9, ring.sample(500, seed=2))
+    >>> heatball.metrics.precision_recall(ring.sample(500, seed=1) + 9, ring.sample(500, seed=2))
     (0.0, 0.0)
     """
     x, y = _same_columns(x=x, y=y)
@@ -243,7 +243,7 @@ def memorisation(x: ArrayLike, held_out: ArrayLike, training: ArrayLike, *, thre
     >>> import heatball
     >>> ring = heatball.dataset("ring")
     >>> training, held_out = ring.sample(500, seed=1), ring.sample(500, seed=2)
-    >>> heatball.memorisation(training[:50], held_out, training)["ratio"]
+    >>> heatball.metrics.memorisation(training[:50], held_out, training)["ratio"]
     0.0
     """
     x, held_out, training = _same_columns(x=x, held_out=held_out, training=training)
@@ -283,7 +283,7 @@ def artifacts(images: ArrayLike, theta: float, *, kind: str = "median", least: i
     >>> import numpy as np, heatball
     >>> images = np.zeros((2, 8, 8))
     >>> images[1, 3, 4] = 0.9
-    >>> heatball.artifacts(images, 0.5)
+    >>> heatball.metrics.artifacts(images, 0.5)
     (array([0, 1]), 1)
     """
     images = array("images", images, 3)
@@ -295,7 +295,8 @@ def artifacts(images: ArrayLike, theta: float, *, kind: str = "median", least: i
     return specks.astype(np.intp), int(affected[0])
 
 
-def artifact_threshold(images: ArrayLike, share: float = 0.01, *, kind: str = "median", least: int = 1,
+@renamed(share="fraction")
+def artifact_threshold(images: ArrayLike, fraction: float = 0.01, *, kind: str = "median", least: int = 1,
                        threads: int = 0) -> float:
     """Return the smallest theta of `artifacts` by which at most a fraction of real images is affected.
 
@@ -303,8 +304,8 @@ def artifact_threshold(images: ArrayLike, share: float = 0.01, *, kind: str = "m
     ----------
     images : array_like of shape (n, height, width)
         Real images.
-    share : float
-        The fraction, at least 0 and below 1.
+    fraction : float
+        At least 0 and below 1.
     kind : {"median", "isolated"}
         As in `artifacts`.
     least : int
@@ -321,14 +322,14 @@ def artifact_threshold(images: ArrayLike, share: float = 0.01, *, kind: str = "m
     --------
     >>> import numpy as np, heatball
     >>> images = np.random.default_rng(1).uniform(size=(1000, 8, 8))
-    >>> theta = heatball.artifact_threshold(images, 0.2)
-    >>> heatball.artifacts(images, theta)[1]
+    >>> theta = heatball.metrics.artifact_threshold(images, 0.2)
+    >>> heatball.metrics.artifacts(images, theta)[1]
     200
     """
     images, theta = array("images", images, 3), np.empty(1)
     n, height, width = images.shape
     call("hb_judge_artifacts_threshold", threads, choice("kind", kind, SPECKS), height, width,
-         c_int("least", least, 1, INT_MAX), n, real("share", share), pointer(images),
+         c_int("least", least, 1, INT_MAX), n, real("fraction", fraction), pointer(images),
          pointer(theta))
     return float(theta[0])
 
@@ -363,7 +364,7 @@ def curl(field: Any, x: ArrayLike, tau: float = 0.0, *, probes: int = 0, seed: i
     --------
     >>> import numpy as np, heatball
     >>> x = np.random.default_rng(1).normal(size=(50, 2))
-    >>> round(heatball.curl(lambda x, tau: np.stack([x[:, 0] + 2 * x[:, 1], -x[:, 1]], 1), x)[0], 6)
+    >>> round(heatball.metrics.curl(lambda x, tau: np.stack([x[:, 0] + 2 * x[:, 1], -x[:, 1]], 1), x)[0], 6)
     0.333333
     """
     x, values = array("x", x, 2), np.empty(2)
@@ -398,7 +399,7 @@ def helmholtz(field: ArrayLike, hx: float, hy: float) -> Result:
     --------
     >>> import numpy as np, heatball
     >>> x, y = np.meshgrid(np.linspace(-1, 1, 64), np.linspace(-1, 1, 64))
-    >>> parts = heatball.helmholtz(np.stack([y, x], axis=2), 2 / 63, 2 / 63)
+    >>> parts = heatball.metrics.helmholtz(np.stack([y, x], axis=2), 2 / 63, 2 / 63)
     >>> parts["rotation_mass"] < 1e-12
     True
     """

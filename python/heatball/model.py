@@ -6,13 +6,14 @@ import ctypes
 import math
 import os
 import tempfile
+import warnings
 import weakref
 from typing import Any
 
 import numpy as np
 
 from heatball._arguments import (INT_MAX, array, c_int, choice, draws, filled, path_bytes, pointer, real,
-                                 real_array, uint64)
+                                 real_array, renamed, uint64)
 from heatball._context import Handle, alone, call
 from heatball._errors import ArgumentError, check
 from heatball._interrupt import interruptible
@@ -48,9 +49,9 @@ class Model(Shown):
         Coordinates of a point; number of labels, 0 without.
     head : str
         "energy" (has a log-density), "score" or "helmholtz".
-    process, method : str
+    process, loss : str
         The noising process, and the loss of the training.
-    width, depth, residual, time_features, parameters : int
+    width, depth, skip, time_features, parameters : int
         Of the network.
     shift, scales : numpy.ndarray of shape (dim,)
         z_j = (x_j - shift_j)/scales_j.
@@ -94,7 +95,7 @@ class Model(Shown):
     >>> import numpy as np, heatball
     >>> model = heatball.train(heatball.dataset("two_moon"), n=500, steps=20, width=16, depth=2)
     >>> model
-    Model in dimension 2: energy head, method hb, process ou, width 16, depth 2, 20 steps
+    Model in dimension 2: energy head, loss hb, process ou, width 16, depth 2, 20 steps
          name           value
       network  465 parameters
           tau      0.001 to 3
@@ -130,7 +131,7 @@ class Model(Shown):
         names = [name for name, _ in ModelInfo._fields_ if name != "drift"]
         self.info = {name: getattr(raw, name) for name in names}
         self.info.update(head=_name_of(HEADS, raw.head), process=_name_of(PROCESSES, raw.process),
-                         method=raw.method.decode())
+                         loss=raw.loss.decode())
         self.shift, self.scales = np.empty(raw.dim), np.empty(raw.dim)
         library.hb_model_scales(handle, pointer(self.shift), pointer(self.scales))
         self.maps = library.hb_model_maps(handle).decode()
@@ -143,6 +144,10 @@ class Model(Shown):
         return self
 
     def __getattr__(self, name: str) -> Any:
+        if name in ("method", "residual"):
+            new = "loss" if name == "method" else "skip"
+            warnings.warn(f"{name} is now {new}; the old name goes in the next release", DeprecationWarning, stacklevel=2)
+            name = new
         if name in self.__dict__.get("info", ()):
             return self.info[name]
         raise AttributeError(f"'Model' object has no attribute {name!r}")
@@ -151,7 +156,7 @@ class Model(Shown):
         return [*super().__dir__(), *self.info]
 
     def _title(self) -> str:
-        return (f"Model in dimension {self.dim}: {self.head} head, method {self.method}, process "
+        return (f"Model in dimension {self.dim}: {self.head} head, loss {self.loss}, process "
                 f"{self.process}, width {self.width}, depth {self.depth}, {self.steps} steps"
                 + f", {self.classes} classes" * (self.classes > 0))
 
@@ -363,10 +368,11 @@ class Model(Shown):
              pointer(out))
         return out
 
+    @renamed(tolerance="ode_tolerance")
     def generate(self, n: int, solver: str = "sde", *, label: ArrayLike | None = None, n_steps: int = 500,
                  n_correct: int = 1, snr: float = 0.16, det_tau: float = 0.15, tau_min: float | None = None,
                  tau_max: float | None = None, rho: float = 7.0,
-                 denoise: str | None = None, clip: bool | None = None, tolerance: float | None = None,
+                 denoise: str | None = None, clip: bool | None = None, ode_tolerance: float | None = None,
                  ends: ArrayLike | None = None, detail: float | None = None, seed: int = 1, first: int = 0,
                  threads: int = 0) -> Floats:
         """Return samples of the learnt data.
@@ -395,7 +401,7 @@ class Model(Shown):
             What is done with the noise of tau_min; default: "flow", for images "mean".
         clip : bool
             Keep the means of a step between black and white; default: True for a model of images.
-        tolerance : float
+        ode_tolerance : float
             Of "ode": error of a step in every coordinate; default: 1e-5.
         ends : array_like of shape (k, dim)
             Of a model of a drift: where its process was at tau_max; default: the samples that it keeps of its training. From
@@ -427,7 +433,7 @@ class Model(Shown):
         first, n = draws(first, n)
         settings = _settings(solver=choice("solver", solver, SOLVERS), n_steps=n_steps, n_correct=n_correct,
                              snr=snr, det_tau=det_tau, tau_min=tau_min, tau_max=tau_max, rho=rho,
-                             tolerance=tolerance, detail=detail, seed=seed)
+                             ode_tolerance=ode_tolerance, detail=detail, seed=seed)
         if ends is not None:
             ends = rows("ends", ends, self.dim)
             if ends.shape[1] != self.dim:
@@ -447,9 +453,10 @@ class Model(Shown):
                 pointer(out))
         return out
 
+    @renamed(tolerance="ode_tolerance")
     def log_likelihood(self, x: ArrayLike, *, method: str = "ode", error: float = 0.05, label: ArrayLike | None = None,
                        probes: int = 0, tau_min: float | None = None, tau_max: float | None = None,
-                       tolerance: float | None = None, threads: int = 0) -> Floats:
+                       ode_tolerance: float | None = None, threads: int = 0) -> Floats:
         """Return ln p of samples in nats.
 
         Parameters
@@ -467,7 +474,7 @@ class Model(Shown):
             Random probes that estimate the divergence; 0: exact.
         tau_min, tau_max : float
             Range of tau; default: that of the training. p is the density at tau_min.
-        tolerance : float
+        ode_tolerance : float
             Error of a step in every coordinate; default: 1e-5.
         threads : int
             0: one per core. The result does not depend on it.
@@ -494,7 +501,7 @@ class Model(Shown):
         (2,)
         """
         x, _, labels = self._points(x, 1.0, label)
-        settings = _settings(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance)
+        settings = _settings(tau_min=tau_min, tau_max=tau_max, ode_tolerance=ode_tolerance)
         probes = c_int("probes", probes, 0, INT_MAX)
         out, by_ode = self._direct(method, error, x, labels, settings, threads)[::3]
         out[by_ode] = self._by_ode(x[by_ode], labels if labels is None else labels[by_ode], settings, probes, None, threads)
@@ -529,7 +536,7 @@ class Model(Shown):
     def _check(self, label, settings, threads, rows=CHECK_ROWS):
         """The hb_density_check of a label with its samples z and how far both densities differ there, kept with the model."""
         kept = self.__dict__.setdefault("_checks", {})
-        key = (label, rows, *(repr(getattr(settings, name)) for name in ("tau_min", "tau_max", "tolerance", "seed")))
+        key = (label, rows, *(repr(getattr(settings, name)) for name in ("tau_min", "tau_max", "ode_tolerance", "seed")))
         if key not in kept:
             check, n = DensityCheck(), rows or CHECK_ROWS
             z, off = np.empty((n, self.dim)), np.empty(n)
@@ -539,8 +546,9 @@ class Model(Shown):
             kept[key] = check, z, off
         return kept[key]
 
+    @renamed(tolerance="ode_tolerance")
     def density_check(self, *, samples: int = CHECK_ROWS, label: int = -1, tau_min: float | None = None,
-                      tau_max: float | None = None, tolerance: float | None = None, seed: int = 1,
+                      tau_max: float | None = None, ode_tolerance: float | None = None, seed: int = 1,
                       threads: int = 0) -> Result:
         """Compare the network's own density at tau_min with that of its probability flow, over samples of the flow.
 
@@ -552,7 +560,7 @@ class Model(Shown):
             Of a model with classes: that of the samples; -1: none.
         tau_min, tau_max : float
             Range of tau; default: that of the training.
-        tolerance : float
+        ode_tolerance : float
             Error of a step in every coordinate; default: 1e-5.
         seed : int
             Seed of the samples.
@@ -579,7 +587,7 @@ class Model(Shown):
         >>> 0 < check.effective <= 1
         True
         """
-        settings = _settings(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance, seed=seed)
+        settings = _settings(tau_min=tau_min, tau_max=tau_max, ode_tolerance=ode_tolerance, seed=seed)
         found, _, _ = self._check(c_int("label", label, -1, INT_MAX), settings, threads, c_int("samples", samples, 0, INT_MAX))
         names = [name for name, _ in DensityCheck._fields_ if name != "size"]
         return Result({name: getattr(found, name) for name in names}, f"Density of one pass at tau {found.tau_min:g} against the ODE's")

@@ -69,10 +69,10 @@ def join(comm: Any = None) -> Team:
     --------
     >>> import heatball
     >>> with heatball.mpi.join() as team:
-    ...     x = heatball.sample("kappa", 2, 1000, seed=1)[0]
+    ...     x = heatball.ball.sample("kappa", 2, 1000, seed=1)[0]
     >>> team.rank, team.size
     (0, 1)
-    >>> bool((x == heatball.sample("kappa", 2, 1000, seed=1)[0]).all())
+    >>> bool((x == heatball.ball.sample("kappa", 2, 1000, seed=1)[0]).all())
     True
     """
     global _joined, _world
@@ -110,7 +110,7 @@ class Team:
     >>> import heatball
     >>> team = heatball.mpi.join()
     >>> with team.alone():  # on one rank only, if need be
-    ...     heatball.constants(2)["dim"]
+    ...     heatball.ball.constants(2)["dim"]
     2
     >>> heatball.mpi.join() is team
     True

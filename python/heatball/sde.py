@@ -13,7 +13,7 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from heatball._arguments import (INT_MAX, UINT64_MAX, array, c_int, choice, integer, path_bytes, pointer, real, real_array,
-                                 renamed, shown, uint64)
+                                 meant, renamed, shown, uint64)
 from heatball._errors import ArgumentError, check
 from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Convention, DriftFact, MeanSettings,
                               GridSettings, Problem, ProblemSettings, Quantity, ResidualValues,
@@ -78,6 +78,8 @@ def _at_times(function, points, times):
     return values
 
 
+@meant(sigma="noise", diffusion="noise (with diffusion coefficient D, noise is sqrt(2 D))", T="time", t="time", x="at",
+       x0="initial='point(...)'", p0="initial", u0="initial", parameters="params", n="samples", walks="samples")
 @renamed({name: "the method guided fits its log-density without training" for name in ("training", "training_steps")},
          points="cells")
 def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initial | None = None,
@@ -423,9 +425,13 @@ def _times(time):
     if time is None:
         return math.nan, None
     if not isinstance(time, (list, tuple, np.ndarray)) or np.ndim(time) != 1:
-        if math.isnan(real("time", time)):
+        try:
+            value = real("time", time)
+        except TypeError as error:
+            raise TypeError(f"{error}, or inf for the stationary density") from None
+        if math.isnan(value):
             raise ArgumentError("time is nan; it must be a number of at least 0, or inf")
-        return float(time), None
+        return value, None
     times = array("time", real_array("time", time), 1)
     if len(times) == 0:
         raise ArgumentError("time has no value; it must be a number or an array of at least one")
@@ -554,7 +560,7 @@ class _Call:
         if self.x.shape[1] != self.dim:
             library.hb_problem_destroy(self.problem)
             raise ArgumentError(f"at has points of {self.x.shape[1]} coordinates; the problem has "
-                                f"dimension {self.dim}")
+                                f"dimension {self.dim}: give at the shape (n, {self.dim}), a row for each point")
         return self
 
     def __exit__(self, *raised):
@@ -649,7 +655,7 @@ class _Call:
             values = real_array(f"the value of {name}", make()).astype(np.float64)
             if values.shape != shape:
                 raise ArgumentError(f"{name} returned an array of shape {values.shape}; it must be "
-                                    f"{shape}")
+                                    f"{shape}; x has the shape (n, dim), its first coordinate is x[:, 0]")
             np.ctypeslib.as_array(out, shape)[...] = values
 
         return self._guard(fill)
@@ -804,7 +810,8 @@ def _text(name, value):
     if callable(value):
         raise TypeError(f"{name} is a function; it must be text or a number, as \"sqrt(2)\" or 1.2; "
                         "functions may be given for drift and initial")
-    raise TypeError(f"{name} is {shown(value)}; it must be text or a number")
+    samples = ": numpy.save samples and give 'samples(FILE.npy)'" * (name == "initial" and isinstance(value, np.ndarray))
+    raise TypeError(f"{name} is {shown(value)}; it must be text or a number{samples}")
 
 
 STEP = 1e-5  # of the central differences of a log-density, relative to 1 + |x|

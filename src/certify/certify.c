@@ -179,7 +179,8 @@ static double certify_evaluations(const hb_certify_run *run)
     const double trace = run->divergence ? 1 : 2 * axes, one = run->score ? 1 : 4 * d;
     const double of_row = HB_CERTIFY_NOISES * (1 + trace) + 8 * pairs + 2 * axes;
     const double of_log = run->log_density ? 1 + 2 * pairs * (1 + one) : 0;
-    const double of_flow = FLOW_STAGES * (1 + 2 * (1 + trace)) * fmin((double)s->samples, half);
+    const double of_flow =
+        FLOW_STAGES * (1 + 2 * (1 + trace)) * fmin((double)s->flow_samples, half);
     return (double)s->n_tau * (double)run->n * (one * of_row + of_log) + one * of_flow;
 }
 
@@ -190,7 +191,7 @@ static void certify_note_time(const hb_certify_run *run, double seconds, double 
     if (all > LONG)
         hb_note(run->context,
                 "this takes about %.0f s: %.2g evaluations of the score, %.2g s each; fewer rows, "
-                "pairs or samples take less",
+                "pairs or flow_samples take less",
                 all, run->out->total, each);
 }
 
@@ -302,8 +303,8 @@ static hb_status certify_skip_the_rest(const hb_certify_run *run)
             if (name && certify_has_line(run, name, s->tau[t]))
                 certify_skip_unless_there(run, name, s->tau[t]);
         }
-    if (s->samples > 0) certify_skip_unless_there(run, "samples", NAN);
-    if (s->samples > 0) certify_skip_unless_there(run, "likelihood", NAN);
+    if (s->flow_samples > 0) certify_skip_unless_there(run, "samples", NAN);
+    if (s->flow_samples > 0) certify_skip_unless_there(run, "likelihood", NAN);
     run->out->cut = 1;
     return HB_OK;
 }
@@ -311,7 +312,7 @@ static hb_status certify_skip_the_rest(const hb_certify_run *run)
 static void certify_skip_missing(const hb_certify_run *run)
 {
     const hb_certify_settings *s = &run->settings;
-    if (s->samples == 0) hb_certificate_skip(run->out, "samples", NAN, "not requested");
+    if (s->flow_samples == 0) hb_certificate_skip(run->out, "samples", NAN, "not requested");
     if (!s->training)
         hb_certificate_skip(run->out, "memorisation", NAN,
                             "needs the rows that the score was trained on");

@@ -131,10 +131,10 @@ static hb_status flow_make_samples(flow_run *r)
     r->settings.seed = s->seed;
     r->settings.ends = r->ends;
     r->settings.n_ends = r->m;
-    r->settings.tolerance = TOLERANCE;
+    r->settings.ode_tolerance = TOLERANCE;
     const hb_status status =
         hb_generate(flow_start_stage(r, 0), &r->settings, (int)d, 0, r->m, flow_score, r, r->made);
-    r->settings.tolerance = NAN; /* of likelihoods: chosen by what remains */
+    r->settings.ode_tolerance = NAN; /* of likelihoods: chosen by what remains */
     return status;
 }
 
@@ -277,8 +277,8 @@ hb_status hb_certify_flow(const hb_certify_run *run)
                   .levels = (size_t)run->settings.n_tau,
                   .before = run->out->done,
                   .inner = hb_context_child(run->context, 0)};
-    r.m = run->settings.samples < half ? (size_t)run->settings.samples : half;
-    if (run->settings.samples == 0) return HB_OK;
+    r.m = run->settings.flow_samples < half ? (size_t)run->settings.flow_samples : half;
+    if (run->settings.flow_samples == 0) return HB_OK;
     if (r.m < LEAST) r.m = LEAST;
     HB_TRY(HB_WORKSPACE(run->context, &r.work, HB_ARRAY(r.ends, r.m * d), HB_ARRAY(r.real, r.m * d),
                         HB_ARRAY(r.made, r.m * d), HB_ARRAY(r.mean, d),

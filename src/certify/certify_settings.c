@@ -20,7 +20,7 @@ static const hb_setting rows[] = {
     NUMBER(time_fraction, RESULT | ABOVE | BELOW, 0.3, 0, 1,
            "fraction of the time from tau_min that a heat ball reaches back, r^2 = 4 pi F (tau - "
            "tau_min)"),
-    NUMBER(samples, RESULT, 500, 0, 2500,
+    NUMBER(flow_samples, RESULT, 500, 0, 2500,
            "rows carried along the probability flow, at most half of all; 0: none"),
     POINTER(training, "rows that the score was made from"),
     NUMBER(n_training, RESULT, 0, 0, 0, "number of these rows"),

@@ -155,7 +155,7 @@ static hb_status csv_refuse(const csv_table *table, size_t column, int last, con
 {
     const char *why = field[0] == '"'     ? "stands in quotes; numbers stand without"
                       : is_missing(field) ? "is no number; leave out rows with gaps"
-                                          : "is no number";
+                                          : "is no number; encode this column or leave it out";
     if (!field[0])
         return hb_fail(table->context, HB_ERROR_FORMAT, "%.300s, line %zu, column %zu: %s",
                        table->path, table->line, column,

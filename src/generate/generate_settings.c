@@ -37,7 +37,8 @@ static const hb_setting rows[] = {
     CHOICE(denoise, RESULT, HB_DENOISE_FLOW, "flow", denoise_names,
            "what is done with the noise that is left at the end: nothing, the mean of what it may "
            "hide, or a last step of the ODE"),
-    SHOWN(tolerance, RESULT, "1e-5", NAN, 1e-12, 0.1, "ode: error of a step in every coordinate"),
+    SHOWN(ode_tolerance, RESULT, "1e-5", NAN, 1e-12, 0.1,
+          "ode: error of a step in every coordinate"),
     POINTER(mean, "mean of the data"),
     POINTER(covariance, "covariance of the data"),
     NUMBER(low, RESULT, NAN, 0, 0, "no coordinate of the data is below it"),

@@ -235,7 +235,7 @@ hb_status hb_generate_likelihood(hb_context *context, const hb_generate_settings
     HB_CHECK(context, !divergence || probes == 0, HB_ERROR_ARGUMENT,
              "probes is %d, but there is a divergence; it must be 0", probes);
     if (n == 0) return HB_OK;
-    if (isnan(resolved.tolerance)) run.accepted = AIM;
+    if (isnan(resolved.ode_tolerance)) run.accepted = AIM;
     run.fits = !(resolved.mean || resolved.covariance || resolved.end_density || resolved.ends ||
                  hb_reverse_leans(&run));
     if (!divergence) return likelihood_by_differences(&run, probes, x, log_likelihood, error);

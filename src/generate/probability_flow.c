@@ -299,7 +299,7 @@ hb_status hb_flow_integrate(hb_reverse *run, hb_level from, hb_level to, size_t 
               .sums = sums,
               .width = run->dim + sums,
               .tolerance =
-                  isnan(run->settings->tolerance) ? HB_TOLERANCE : run->settings->tolerance,
+                  isnan(run->settings->ode_tolerance) ? HB_TOLERANCE : run->settings->ode_tolerance,
               .length = fabs(log(to.sigma / from.sigma)),
               .error = sum ? error : NULL};
     f.pair = ARKodeButcherTable_LoadERK(ARKODE_CASH_KARP_6_4_5);

@@ -147,13 +147,13 @@ hb_status hb_judge_artifacts(hb_context *context, hb_speck kind, int height, int
 }
 
 hb_status hb_judge_artifacts_threshold(hb_context *context, hb_speck kind, int height, int width,
-                                       int least, size_t n, double share, const double *x,
+                                       int least, size_t n, double fraction, const double *x,
                                        double *theta)
 {
     speck_run run = {.least = (size_t)least};
     HB_TRY(speck_take_images(context, &run, kind, height, width, least, n, x));
-    HB_CHECK(context, share >= 0 && share < 1, HB_ERROR_ARGUMENT,
-             "share is %g; it must be at least 0 and below 1", share);
+    HB_CHECK(context, fraction >= 0 && fraction < 1, HB_ERROR_ARGUMENT,
+             "fraction is %g; it must be at least 0 and below 1", fraction);
     hb_workspace work;
     const size_t size = run.height * run.width, threads = (size_t)context->threads;
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(run.largest, n),
@@ -162,7 +162,7 @@ hb_status hb_judge_artifacts_threshold(hb_context *context, hb_speck kind, int h
         hb_parallel_for(context, "artifacts", (n + BLOCK - 1) / BLOCK, speck_rank_block, &run);
     if (status == HB_OK) {
         hb_sort(n, run.largest);
-        *theta = run.largest[n - 1 - (size_t)(share * (double)n)];
+        *theta = run.largest[n - 1 - (size_t)(fraction * (double)n)];
     }
     hb_workspace_destroy(&work);
     return status;

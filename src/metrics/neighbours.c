@@ -183,7 +183,7 @@ static void neighbour_compare(size_t n, double *own, size_t m, double *real, hb_
     out->near = hb_judge_quantile(m, real, 0.01);
     size_t nearer = 0;
     while (nearer < n && own[nearer] < out->near) nearer++;
-    out->share = (double)nearer / (double)n;
+    out->fraction = (double)nearer / (double)n;
 }
 
 hb_status hb_judge_memorisation(hb_context *context, int dim, size_t n, size_t m, size_t n_t,

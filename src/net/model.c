@@ -67,7 +67,7 @@ static hb_status model_create_parts(hb_model *model)
                                                                          : 2,
                                 .width = info->width,
                                 .depth = info->depth,
-                                .residual = info->residual};
+                                .residual = info->skip};
     HB_TRY(hb_net_create(model->context, &shape, &model->net));
     model->info.parameters = hb_net_parameters(model->net);
     HB_TRY(HB_WORKSPACE(model->context, &model->work, HB_ARRAY(model->shift, d),

@@ -38,7 +38,7 @@ const char *const *hb_process_names(void)
 
 typedef enum field_kind { FIELD_INT, FIELD_DOUBLE, FIELD_COUNT } field_kind;
 
-/* The numbers of hb_model_info by name; the two enums and the method are texts of their own. */
+/* The numbers of hb_model_info by name; the two enums and the loss are texts of their own. */
 static const struct {
     const char *name;
     field_kind kind;
@@ -48,7 +48,7 @@ static const struct {
     {"classes", FIELD_INT, offsetof(hb_model_info, classes)},
     {"width", FIELD_INT, offsetof(hb_model_info, width)},
     {"depth", FIELD_INT, offsetof(hb_model_info, depth)},
-    {"residual", FIELD_INT, offsetof(hb_model_info, residual)},
+    {"residual", FIELD_INT, offsetof(hb_model_info, skip)},
     {"time_features", FIELD_INT, offsetof(hb_model_info, time_features)},
     {"scale", FIELD_DOUBLE, offsetof(hb_model_info, scale)},
     {"tau_min", FIELD_DOUBLE, offsetof(hb_model_info, tau_min)},
@@ -138,10 +138,11 @@ static hb_status file_parse_info(hb_context *context, const hb_safetensors *file
     for (size_t i = 0; i < n_fields; i++) HB_TRY(file_parse_field(context, file, i, info));
     if (hb_safetensors_text(file, fields[SAMPLES_FIELD].name))
         HB_TRY(file_parse_field(context, file, SAMPLES_FIELD, info));
-    const char *method = hb_safetensors_text(file, "method");
-    HB_CHECK(context, method && strlen(method) < sizeof info->method, HB_ERROR_FORMAT,
-             "%s has no metadata method", hb_safetensors_path(file));
-    snprintf(info->method, sizeof info->method, "%s", method);
+    const char *loss = hb_safetensors_text(file, "loss");
+    if (!loss) loss = hb_safetensors_text(file, "method"); /* files of before 0.3 */
+    HB_CHECK(context, loss && strlen(loss) < sizeof info->loss, HB_ERROR_FORMAT,
+             "%s has no metadata loss", hb_safetensors_path(file));
+    snprintf(info->loss, sizeof info->loss, "%s", loss);
     HB_CHECK(context, info->scale > 0 && isfinite(info->scale), HB_ERROR_FORMAT,
              "%s: its scale is %g; it must be positive", hb_safetensors_path(file), info->scale);
     return HB_OK;
@@ -191,7 +192,7 @@ static size_t file_list_texts(const hb_model *model, const hb_model_info *info, 
     out[0] = (hb_metadata){"format", FORMAT};
     out[1] = (hb_metadata){"head", head_names[info->head]};
     out[2] = (hb_metadata){"process", process_names[info->process]};
-    out[3] = (hb_metadata){"method", model->info.method};
+    out[3] = (hb_metadata){"loss", model->info.loss};
     size_t n = OTHER_TEXTS;
     for (size_t i = 0; i < N_FIELDS; i++) {
         const int there =

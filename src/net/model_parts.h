@@ -38,7 +38,7 @@ struct hb_model {
  * process, width, depth, residual, time_features, tau_min and tau_max are checked and used. */
 hb_status hb_model_create(hb_context *context, const hb_model_info *info, hb_model **out);
 /* Shift, scale and the reference from rows of data, x[n][dim], n >= 2; standardise: an
- * hb_standardise but AUTO. */
+ * hb_standardise but BY_KIND and AUTO. */
 hb_status hb_model_set_reference(hb_context *context, hb_model *model, int standardise, size_t n,
                                  const double *x);
 /* Names of the columns, dim texts one after the other; HB_ERROR_ARGUMENT says what one may be. */

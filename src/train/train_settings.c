@@ -16,11 +16,10 @@ enum { MOST_ROWS = 1 << 20 };
 
 static const char *const *standardise_names(void)
 {
-    static const char *const names[] = {[HB_STANDARDISE_NO] = "no",
-                                        [HB_STANDARDISE_COMMON] = "common",
-                                        [HB_STANDARDISE_AXIS] = "axis",
-                                        [HB_STANDARDISE_MAPS] = "maps",
-                                        NULL};
+    static const char *const names[] = {
+        [HB_STANDARDISE_NO] = "no",     [HB_STANDARDISE_COMMON] = "common",
+        [HB_STANDARDISE_AXIS] = "axis", [HB_STANDARDISE_MAPS] = "maps",
+        [HB_STANDARDISE_AUTO] = "auto", NULL};
     return names;
 }
 
@@ -38,7 +37,7 @@ static const hb_setting rows[] = {
     POINTER(drift, "F(x) of dx = F dtau + sqrt(2) dW"),
     NUMBER(width, RESULT, 256, 1, 65536, "width of the hidden layers"),
     NUMBER(depth, RESULT, 3, 1, 1000, "number of hidden layers"),
-    FLAG(residual, RESULT, "add the input of a hidden layer to its output"),
+    FLAG(skip, RESULT, "add the input of a hidden layer to its output"),
     NUMBER(time_features, RESULT, 8, 1, 256, "numbers that ln tau is given to the network as"),
     NUMBER(epochs, ASIDE, 600, 1, 1e9, "times that every row is seen"),
     NUMBER(batch, RESULT, 256, 1, MOST_ROWS, "rows of a step"),
@@ -75,7 +74,7 @@ static const hb_setting rows[] = {
     NUMBER(target_rows, RESULT, -1, -1, MOST_ROWS,
            "rows that a denoising target is the mean over, 0 for the row itself; -1: 512 for hb in "
            "up to 64 dimensions, else 0"),
-    CHOICE(standardise, RESULT, HB_STANDARDISE_AUTO, "by their kind", standardise_names,
+    CHOICE(standardise, RESULT, HB_STANDARDISE_BY_KIND, "by their kind", standardise_names,
            "shift the data to mean 0 and scale them"),
     NUMBER(label_dropout, RESULT, 0.1, 0, 1, "fraction of rows that are shown without their label"),
     NUMBER(seed, RESULT, 42, 0, 0,

@@ -51,7 +51,8 @@ static void trainer_choose_kinds(hb_trainer *t)
     t->constraint = s->head == HB_HEAD_ENERGY ? ops->energy : ops->other;
     if (drift && ops->drift) t->constraint = ops->drift;
     if (!drift) s->drift = NULL;
-    if (s->standardise == HB_STANDARDISE_AUTO)
+    if (s->standardise == HB_STANDARDISE_AUTO) s->standardise = HB_STANDARDISE_MAPS;
+    if (s->standardise == HB_STANDARDISE_BY_KIND)
         s->standardise = drift                 ? HB_STANDARDISE_NO
                          : s->image_height > 0 ? HB_STANDARDISE_COMMON
                                                : HB_STANDARDISE_AXIS;
@@ -87,7 +88,7 @@ static hb_status trainer_create_model(hb_trainer *t, int dim, int classes, const
                           .process = s->process,
                           .width = s->width,
                           .depth = s->depth,
-                          .residual = s->residual,
+                          .skip = s->skip,
                           .time_features = s->time_features,
                           .tau_min = s->tau_min,
                           .tau_max = s->tau_max,
@@ -97,7 +98,7 @@ static hb_status trainer_create_model(hb_trainer *t, int dim, int classes, const
                           .pixel_low = s->pixel_low,
                           .pixel_high = s->pixel_high,
                           .samples = t->n};
-    snprintf(info.method, sizeof info.method, "%s", hb_loss_names()[t->settings.loss]);
+    snprintf(info.loss, sizeof info.loss, "%s", hb_loss_names()[t->settings.loss]);
     HB_TRY(hb_model_create(t->context, &info, &t->model));
     if (s->columns) HB_TRY(hb_model_set_columns(t->context, t->model, s->columns));
     HB_TRY(trainer_set_reference(t, dim, data));

@@ -143,7 +143,7 @@ static hb_status judge_likelihood(hb_context *context, const hb_density_size *si
     hb_density_check check;
     hb_generate_settings settings;
     hb_generate_settings_default(sizeof settings, &settings);
-    settings.tolerance = TOLERANCE;
+    settings.ode_tolerance = TOLERANCE;
     /* In 64 dimensions the ODE of a row costs more. */
     const size_t samples = j->d < 64 ? size->check : 96, n = j->d < 64 ? size->test : 64;
     void *memory;

@@ -64,7 +64,7 @@ static hb_status judge_likelihood(hb_context *context, const hb_dimension_size *
     const size_t n = size->test, dim = (size_t)size->dim[hb_dimension_d(cell->set)];
     hb_generate_settings settings;
     hb_generate_settings_default(sizeof settings, &settings);
-    settings.tolerance = TOLERANCE;
+    settings.ode_tolerance = TOLERANCE;
     void *memory;
     HB_TRY(hb_study_allocate(context, n * (dim + 1), sizeof(double), &memory));
     double *x = memory, *log_density = x + n * dim;

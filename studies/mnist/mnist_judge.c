@@ -67,7 +67,7 @@ static hb_status judge_distances(hb_mnist *m, size_t n, const double *x, size_t 
     HB_TRY(hb_judge_memorisation(m->context, PIXELS, same < held ? same : held, held, rows, x,
                                  m->test.pixels, train, sizeof near, &near));
     value[MNIST_NEAREST] = near.ratio;
-    value[MNIST_NEAR_SHARE] = near.share;
+    value[MNIST_NEAR_SHARE] = near.fraction;
     return HB_OK;
 }
 

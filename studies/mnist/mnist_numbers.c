@@ -41,7 +41,7 @@ static int mnist_find_name(const hb_mnist *m, const char *name, hb_value *out)
         HB_FIELD_AS(hb_mnist, paper_floor.mmd, "paper_floor"),
         HB_FIELD_AS(hb_mnist, paper_floor.mmd_upper, "paper_floor_upper"),
         HB_FIELD_AS(hb_mnist, info.depth, "depth"),
-        HB_FIELD_AS(hb_mnist, info.residual, "residual"),
+        HB_FIELD_AS(hb_mnist, info.skip, "residual"),
         HB_FIELD_AS(hb_mnist, info.width, "width"),
         HB_FIELD_AS(hb_mnist, info.steps, "steps"),
         HB_FIELD_AS(hb_mnist, info.tau_min, "tau_min"),
@@ -57,7 +57,7 @@ static int mnist_find_name(const hb_mnist *m, const char *name, hb_value *out)
     hb_generate_settings sampler;
     char buffer[32];
     hb_mnist_cell_settings(m, &m->cells[0], &sampler);
-    if (strcmp(name, "training") == 0) out->text = m->model ? m->info.method : "none";
+    if (strcmp(name, "training") == 0) out->text = m->model ? m->info.loss : "none";
     if (strcmp(name, "training") == 0) return 1;
     if (strcmp(name, "whole") == 0) return hb_value_set(out, !m->settings->part);
     if (strcmp(name, "model") == 0) return hb_value_set(out, m->model != NULL);

@@ -93,7 +93,7 @@ static void common_settings(const hb_mnist_size *size, hb_train_settings *out)
     hb_train_settings_default(sizeof *out, out);
     out->head = HB_HEAD_SCORE;
     out->depth = 4;
-    out->residual = 1;
+    out->skip = 1;
     out->tau_min = hb_mnist_bands[0];
     out->tau_max = 5;
     out->standardise = HB_STANDARDISE_COMMON;

@@ -97,10 +97,10 @@ json_t *hb_mnist_settings_json(const hb_mnist *m)
 static json_t *model_json(const hb_mnist *m)
 {
     if (!m->model) return json_null();
-    return json_pack("{s:s,s:i,s:i,s:i,s:I,s:I,s:i,s:s}", "method", m->info.method, "width",
-                     m->info.width, "depth", m->info.depth, "residual", m->info.residual,
-                     "parameters", (json_int_t)m->info.parameters, "steps",
-                     (json_int_t)m->info.steps, "classes", m->info.classes, "mark", m->model_mark);
+    return json_pack("{s:s,s:i,s:i,s:i,s:I,s:I,s:i,s:s}", "method", m->info.loss, "width",
+                     m->info.width, "depth", m->info.depth, "residual", m->info.skip, "parameters",
+                     (json_int_t)m->info.parameters, "steps", (json_int_t)m->info.steps, "classes",
+                     m->info.classes, "mark", m->model_mark);
 }
 
 static json_t *floor_json(const hb_mmd_floor *f)
@@ -181,7 +181,7 @@ static void print_model(FILE *table, const hb_mnist *m)
                               "here, so that nothing is generated\n");
     else
         hb_study_print(table, "model: %s, %s, %zu weights, %llu steps\n",
-                       m->kept ? m->model_path : "trained here", m->info.method, m->info.parameters,
+                       m->kept ? m->model_path : "trained here", m->info.loss, m->info.parameters,
                        (unsigned long long)m->info.steps);
 }
 

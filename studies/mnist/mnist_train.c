@@ -23,7 +23,7 @@ static void print_settings(const hb_mnist *m, const hb_train_settings *s, size_t
              "ball_share=%.17g anchors=%d spread=%.17g nodes=%d target_rows=%d label_dropout=%.17g "
              "seed=%llu",
              hb_version(), hb_context_isa(m->context), m->data_mark, rows, s->loss, s->head,
-             s->process, s->width, s->depth, s->residual, s->time_features, s->epochs,
+             s->process, s->width, s->depth, s->skip, s->time_features, s->epochs,
              (unsigned long long)s->steps, s->batch, s->rate, s->ema, s->clip_gradient, s->tau_min,
              s->tau_max, s->tau_focus, s->half, s->weight, s->time_fraction, s->anchors,
              s->anchor_spread, s->nodes, s->target_rows, s->label_dropout,

@@ -61,7 +61,7 @@ static hb_certify_settings small(void)
     s.tau = tau;
     s.n_tau = 2;
     s.pairs = 8;
-    s.samples = 0;
+    s.flow_samples = 0;
     return s;
 }
 
@@ -175,7 +175,7 @@ static void the_true_score_passes(void **state)
 {
     (void)state;
     hb_certify_settings s = small();
-    s.samples = 150;
+    s.flow_samples = 150;
     hb_certificate *c = certify(&s, (damage){0});
     assert_true(hb_certificate_passed(c));
     const hb_certificate_line line = line_of(c, "likelihood", 0);
@@ -328,7 +328,7 @@ static void threads_change_no_bit(void **state)
     (void)state;
     hb_context *one = make_context(HB_ISA_AUTO, 1);
     hb_certify_settings s = small();
-    s.samples = 100;
+    s.flow_samples = 100;
     damage d = {.scale = 0.03};
     hb_certificate *a = certify(&s, d), *b = NULL;
     char *texts[2];

@@ -221,7 +221,7 @@ def test_samples(models, judged):
     assert 0 < judged["mmd_floor"] < 0.1 and judged["mmd"] > 0
     assert judged["modes_true"] == 4 and 1 <= judged["modes"] <= 4
     assert sum(judged["mode_counts"]) + judged["outliers"] == 600
-    same = heatball.kolmogorov(x, y)
+    same = heatball.metrics.kolmogorov(x, y)
     assert judged["kolmogorov_floor"] == same["floor"]
     assert np.allclose(judged["kolmogorov"], same["distance"], atol=same["floor"])
 

@@ -54,7 +54,7 @@ def test_distances_are_scipys(made):
     assert found["precision"] == covered(x, real) and found["recall"] == covered(real, x)
     own, others = cKDTree(trained).query(x)[0], cKDTree(trained).query(real)[0]
     assert found["nearest_ratio"] == pytest.approx(np.median(own) / np.median(others), rel=1e-12)
-    assert found["nearest_share"] == np.mean(own < np.quantile(others, 0.01))
+    assert found["nearest_fraction"] == np.mean(own < np.quantile(others, 0.01))
 
 
 def test_specks_are_scipys(made):
@@ -94,7 +94,7 @@ def test_text_and_refusals(made):
     assert done.returncode == 2 and "needs at least 4 of each" in done.stderr
     done = run("evaluate", model, "--data", place / "nothing/here")
     assert done.returncode == 1 or done.returncode == 2
-    np.save(place / "six.npy", np.random.default_rng(1).normal(size=(50, 6)))
+    np.save(place / "six.npy", np.random.default_rng(1).normal(size=(60, 6)))
     succeed("train", "--data", place / "six.npy", "--loss", "dsm", "--steps", 2, "--width", 8,
             "-o", place / "six.safetensors")
     done = run("evaluate", place / "six.safetensors", "--data", place / "set")

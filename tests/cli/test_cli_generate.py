@@ -76,7 +76,7 @@ def images(tmp_path_factory):
 
 @pytest.mark.parametrize("solver", ["sde", "ode", "heun"])
 def test_threads_and_pieces_give_the_same_bytes(tmp_path, clusters, solver):
-    settings = [clusters, "--solver", solver, *FAST, "--tolerance", 1e-3, "--seed", 7, "--label", 1]
+    settings = [clusters, "--solver", solver, *FAST, "--ode-tolerance", 1e-3, "--seed", 7, "--label", 1]
     for threads in (1, 2):
         succeed(*settings, "--threads", threads, "-n", 300, "-o", tmp_path / f"{threads}.npy")
     assert (tmp_path / "1.npy").read_bytes() == (tmp_path / "2.npy").read_bytes()
@@ -149,7 +149,7 @@ def test_samples_of_the_ring_by_every_solver(tmp_path):
 @pytest.mark.parametrize("solver", ["sde", "ode", "heun"])
 def test_samples_under_a_drift(tmp_path, wells, solver):
     """Three quarters and one quarter, near the clusters; the same bytes on two threads and in pieces."""
-    rest = ["--solver", solver, "--n-steps", 30, "--tolerance", 1e-3]
+    rest = ["--solver", solver, "--n-steps", 30, "--ode-tolerance", 1e-3]
     succeed(wells, "-n", 600, "--threads", 2, *rest, "-o", tmp_path / "all.npy")
     x = np.load(tmp_path / "all.npy")
     first = ((x - [-1.0, 0.5])**2).sum(axis=1) < ((x - [1.2, -0.8])**2).sum(axis=1)
@@ -198,7 +198,7 @@ def test_json(tmp_path, clusters):
     said = json.loads(succeed(clusters, "-n", 1, "--solver", "heun", "--json", "-o", tmp_path / "x.npy"))
     assert said["n_steps"] == 50 and "snr" not in said and "label" not in said
     said = json.loads(succeed(clusters, "-n", 1, "--solver", "ode", "--json", "-o", tmp_path / "x.npy"))
-    assert said["tolerance"] == 1e-5 and "n_steps" not in said
+    assert said["ode_tolerance"] == 1e-5 and "n_steps" not in said
 
 
 def test_silent_when_quiet(tmp_path, clusters):
@@ -277,7 +277,7 @@ def test_samples_of_the_plane_are_drawn(tmp_path, clusters):
     (["-n", 5, "-o", "x.npy", "--tau-min", 1e-9],
      "tau_min is 1e-09 and tau_max is 3; the model was trained from tau = 0.001 to 3"),
     (["-n", 5, "-o", "x.npy", "--tau-min", 3], "tau_min is 3"),
-    (["-n", 5, "-o", "x.npy", "--tolerance", 0], "--tolerance is 0"),
+    (["-n", 5, "-o", "x.npy", "--ode-tolerance", 0], "--ode-tolerance is 0"),
     (["-n", 5, "-o", "x.npy", "--grey", "0,1"], "--grey is for pictures of images"),
     (["-n", 5, "-o", "x.npy", "--first", 2**64 - 1], "first is 18446744073709551615"),
 ])

@@ -388,7 +388,7 @@ REFUSED = [  # what is changed (None: left out), then what the first line must s
                            "(did you mean grid?)"),
     ({"--method": "meanvalue", "--radius": "3"}, "it must be below sqrt(4 pi tau) = 2.50663"),
     ({"--radius": "0"}, "--radius is 0"),
-    ({"--param": "a"}, "--param is a; it must be NAME=NUMBER"),
+    ({"--param": "a"}, "--param is a; it must be NAME=NUMBER, as a=2; repeat --param for each name"),
     ({"--param": "a=nan"}, "--param is a=nan"),
     ({"--param": "x=2"}, "x"),
     ({"--cells": "33"}, "--cells is 33; it must be even"),

@@ -178,11 +178,11 @@ def test_summary_log_and_figure(tmp_path):
                        "seconds"]
     assert np.array_equal(table[:, 0], np.arange(1, 61))
     for name in ("loss", "dsm", "constraint", "residual"):  # means over the last tenth
-        assert shown[name] == pytest.approx(table[-6:, columns.index(name)].mean(), rel=1e-12)
+        assert shown["final_loss" if name == "loss" else name] == pytest.approx(table[-6:, columns.index(name)].mean(), rel=1e-12)
     assert shown["seconds"] == table[-1, 7]
     assert shown["rows_per_second"] == pytest.approx(60 * 200 / table[-1, 7])
     assert (shown["steps"], shown["rows"], shown["dim"], shown["seed"]) == (60, 2000, 2, 42)
-    assert (shown["method"], shown["head"], shown["process"]) == ("hb", "energy", "ou")
+    assert (shown["loss"], shown["head"], shown["process"]) == ("hb", "energy", "ou")
     if shutil.which("gnuplot"):
         assert plot.read_text().startswith("<?xml")
     assert (tmp_path / "loss.plot.csv").exists() and (tmp_path / "loss.gp").exists()
@@ -462,3 +462,15 @@ def test_few_rows_have_a_note(tmp_path):
                    tmp_path / "m.safetensors")
         assert done.returncode == 0, done.stderr
         assert ("note: 3 rows in 2 dimensions are few" in done.stderr) == noted
+
+
+def test_old_names_of_three_options(tmp_path):
+    """For one release: train --residual, generate --tolerance and certify --samples."""
+    model, fresh = tmp_path / "m.safetensors", tmp_path / "f.safetensors"
+    tiny = ["--data", "ring", "--loss", "dsm", "--steps", 3, "--width", 8, "--depth", 2]
+    assert "--residual is now --skip;" in run(*tiny, "--residual", "-o", model).stderr
+    assert run(*tiny, "--skip", "-o", fresh).stderr == "" and model.read_bytes() == fresh.read_bytes()
+    for command, old, new, value in (("generate", "tolerance", "ode-tolerance", "1e-3"), ("certify", "samples", "flow-samples", "0")):
+        rest = ["-n", "3", "--solver", "ode", "-o", tmp_path / "r.npy"] if command == "generate" else ["--data", "ring", "--rows", "100", "--tau", "0.3"]
+        done = subprocess.run([COMMAND, command, model, *rest, f"--{old}", value], capture_output=True, text=True)
+        assert done.returncode == 0 and f"note: --{old} is now --{new};" in done.stderr, done.stderr

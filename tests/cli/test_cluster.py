@@ -129,7 +129,7 @@ def model(tmp_path_factory):
 
 @pytest.mark.parametrize("ranks, threads, options", [
     (3, 1, ["-n", 1000, "--solver", "sde", "--n-steps", 20, "-o", "x.npy"]),
-    (2, 2, ["-n", 301, "--solver", "ode", "--tolerance", "1e-3", "-o", "x.csv"]),
+    (2, 2, ["-n", 301, "--solver", "ode", "--ode-tolerance", "1e-3", "-o", "x.csv"]),
     (4, 1, ["-n", 3, "--solver", "heun", "--n-steps", 5, "--first", 11, "-o", "x.npy"]),
 ])
 def test_generate(tmp_path, model, ranks, threads, options):

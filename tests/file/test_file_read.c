@@ -167,7 +167,7 @@ static void csv_refusals_name_the_line(void **state)
     refuse(write_text("t.csv", "x,y\n1,2\n3\n"), HB_ERROR_FORMAT,
            "line 3: 1 numbers; the lines before have 2");
     refuse(write_text("t.csv", "1,2\n\n3,abc\n"), HB_ERROR_FORMAT,
-           "line 3, column 2: 'abc' is no number");
+           "line 3, column 2: 'abc' is no number; encode this column or leave it out");
     refuse(write_text("t.csv", "1,2\n3,,4\n"), HB_ERROR_FORMAT,
            "line 2, column 2: the field is empty");
     refuse(write_text("t.csv", "1,2\n3,4,\n"), HB_ERROR_FORMAT,

@@ -16,7 +16,7 @@ static hb_model *make_model(hb_context *context, int head, double last_scale, do
                                 .time_features = 5,
                                 .tau_min = 2e-3,
                                 .tau_max = 3.2,
-                                .method = "dsm"};
+                                .loss = "dsm"};
     hb_model *model;
     assert_ok(context, hb_random_normal(context, 4, 1, 0, DATA * DIM, x));
     for (size_t i = 0; i < DATA * DIM; i++) x[i] = 7 + (double)(1 + i % DIM) * x[i];

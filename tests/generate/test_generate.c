@@ -46,7 +46,7 @@ static void test_ode_is_the_exact_map(void **state)
         hb_generate_settings s = gaussian_settings(HB_SOLVER_ODE, process, C);
         const double coarse = flow_error(*state, &s);
         assert_true(coarse < 1e-3);
-        s.tolerance = 1e-9;
+        s.ode_tolerance = 1e-9;
         assert_near(flow_error(*state, &s), 0, 1e-7);
         assert_true(coarse > 1e-7); // the tolerance is heard
     }

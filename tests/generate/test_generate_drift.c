@@ -40,7 +40,7 @@ static void test_likelihood_is_exact(void **state)
     part parts[PARTS];
     hb_problem *problem = make_problem(*state, 2, DRIFT);
     hb_generate_settings s = drift_settings(problem, HB_SOLVER_ODE);
-    s.tolerance = 1e-7;
+    s.ode_tolerance = 1e-7;
     s.end_density = exact_end;
     exact_draws(*state, s.tau_min, 2, N, x);
     parts_at(s.tau_min, parts);
@@ -63,7 +63,7 @@ static void test_likelihood_from_a_gaussian(void **state)
     stationary_covariance(P);
     const double C[4] = {P[0], P[1], P[1], P[2]}, zero[2] = {0};
     s.tau_max = 12;
-    s.tolerance = 1e-7;
+    s.ode_tolerance = 1e-7;
     s.mean = zero;
     s.covariance = C;
     exact_draws(*state, s.tau_min, 2, N, x);
@@ -139,7 +139,7 @@ static void test_ode_steps_are_of_order_two(void **state)
         hb_generate_settings s = drift_settings(problem, way < 2 ? HB_SOLVER_HEUN : HB_SOLVER_ODE);
         if (way == 1) s.solver = HB_SOLVER_SDE, s.det_tau = 100;
         s.n_steps = 40;
-        s.tolerance = 1e-9;
+        s.ode_tolerance = 1e-9;
         const double coarse = map_error(*state, s);
         s.n_steps = 80;
         const double fine = map_error(*state, s);

@@ -145,7 +145,7 @@ static void test_likelihood_of_mixtures(void **state)
             data_moments(e.mixture, mean, C, &s);
             s.process = process;
             s.tau_max = process == HB_PROCESS_OU ? 6 : 1e5; // the law there is Gaussian to 1e-5
-            s.tolerance = 1e-7;
+            s.ode_tolerance = 1e-7;
             assert_ok(context, hb_mixture_sample_at(context, e.mixture, e.process, 3, 0, N,
                                                     s.tau_min, x, NULL));
             for (size_t i = 0; i < 10; i++) x[2 * i] += 0.7; // off the data too
@@ -166,7 +166,7 @@ static void test_likelihood_of_a_gaussian(void **state)
     static double x[2 * N];
     int process = HB_PROCESS_VE;
     hb_generate_settings s = gaussian_settings(HB_SOLVER_ODE, process, C);
-    s.tolerance = 1e-8;
+    s.ode_tolerance = 1e-8;
     assert_ok(context, hb_random_normal(context, 1, 1, 0, 2 * N, x));
     assert_ok(context, hb_generate_likelihood(context, &s, 2, 0, N, x, NULL, gaussian_divergence,
                                               &process, found, NULL));
@@ -392,7 +392,7 @@ static void test_bad_settings_are_refused(void **state)
     REFUSE(tau_max, INFINITY, "tau_max is inf");
     REFUSE(rho, 0.5, "rho is 0.5");
     REFUSE(denoise, 3, "denoise is 3");
-    REFUSE(tolerance, 0, "tolerance is 0");
+    REFUSE(ode_tolerance, 0, "ode_tolerance is 0");
     REFUSE(covariance, indefinite, "negative eigenvalue");
     REFUSE(covariance, lopsided, "symmetric");
     REFUSE(mean, bad, "component 2 of the mean of the data is nan");

@@ -50,7 +50,7 @@ static hb_model *make_model(hb_context *context, kind k)
                                 .time_features = 5,
                                 .tau_min = 2e-3,
                                 .tau_max = k.process == HB_PROCESS_OU ? 3.2 : 90,
-                                .method = "dsm"};
+                                .loss = "dsm"};
     double x[DATA * DIM];
     hb_model *model;
     fill_rows(context, x);
@@ -128,7 +128,7 @@ static void likelihood_is_the_gaussians(void **state)
             assert_ok(*state, hb_mixture_create(*state, DIM, 1, &one, mean, C, &gaussian));
             assert_ok(*state, hb_mixture_score(*state, gaussian, (hb_process)process, N, z, 2e-3,
                                                exact, NULL));
-            s.tolerance = 1e-7;
+            s.ode_tolerance = 1e-7;
             assert_ok(*state,
                       hb_model_likelihood(*state, model, &s, 0, N, data, NULL, found, NULL));
             assert_ok(*state,
@@ -185,7 +185,7 @@ static void bits_do_not_depend_on_pieces_or_threads(void **state)
             hb_model *model = make_model(context, (kind){HB_HEAD_ENERGY, HB_PROCESS_OU, 1, 1.5});
             hb_generate_settings s = model_settings(solver);
             s.n_steps = 20;
-            s.tolerance = 1e-3;
+            s.ode_tolerance = 1e-3;
             assert_ok(context, hb_model_generate(context, model, &s, FIRST, N, labels, found));
             if (threads == 1) memcpy(whole, found, sizeof whole);
             assert_same_rows(N, found, whole);
@@ -210,7 +210,7 @@ static void a_row_has_its_own_label(void **state)
     for (int solver = HB_SOLVER_SDE; solver <= HB_SOLVER_HEUN; solver++) {
         hb_generate_settings s = model_settings(solver);
         s.n_steps = 20;
-        s.tolerance = 1e-3;
+        s.ode_tolerance = 1e-3;
         assert_ok(*state, hb_model_generate(*state, model, &s, 0, N, labels, mixed));
         assert_ok(*state, hb_model_generate(*state, model, &s, 0, N, NULL, none));
         for (int label = 0; label < 3; label++) {
@@ -369,7 +369,7 @@ static void progress_counts_samples_and_stops(void **state)
     for (int solver = HB_SOLVER_SDE; solver <= HB_SOLVER_HEUN; solver++) {
         hb_generate_settings s = model_settings(solver);
         s.n_steps = 10;
-        s.tolerance = 1e-3;
+        s.ode_tolerance = 1e-3;
         h = (heard){0};
         assert_ok(context, hb_model_generate(context, model, &s, 0, N, labels, x));
         assert_int_equal(h.wrong, 0);

@@ -74,7 +74,7 @@ static void test_probes(void **state)
     double C[4], x[2 * N], found[N], error[2 * N], pieces[N], bits[2 * N];
     int process = HB_PROCESS_OU, inside = 0;
     hb_generate_settings s = gaussian_settings(HB_SOLVER_ODE, process, C);
-    s.tolerance = 1e-3;
+    s.ode_tolerance = 1e-3;
     draw(*state, x);
     assert_ok(*state, hb_generate_likelihood(*state, &s, 2, PROBES, N, x, gaussian_score, NULL,
                                              &process, found, error));

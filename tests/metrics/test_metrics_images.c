@@ -159,10 +159,10 @@ static void test_memorisation_by_hand(void **state)
     assert_near(m.real_median, 0.505, 1e-12);
     assert_near(m.ratio, 0.25 / 0.505, 1e-12);
     assert_near(m.near, 0.0199, 1e-12); /* 0.99 of the way from 0.01 to 0.02 */
-    assert_near(m.share, 0.03, 0);
+    assert_near(m.fraction, 0.03, 0);
     assert_ok(context, hb_judge_memorisation(context, 1, N, N, N, t, held, t, sizeof m, &m));
     assert_near(m.ratio, 0, 0);
-    assert_near(m.share, 1, 0);
+    assert_near(m.fraction, 1, 0);
     assert_fails(context, hb_judge_memorisation(context, 1, N, N, N, x, t, t, sizeof m, &m), bad,
                  "held-out rows must not be training rows");
 }
@@ -466,7 +466,7 @@ static void test_refusals(void **state)
                  "least is 0");
     assert_fails(context,
                  hb_judge_artifacts_threshold(context, HB_SPECK_MEDIAN, 4, 4, 1, 1, 1, x, &a), bad,
-                 "share is 1");
+                 "fraction is 1");
     x[17] = INFINITY;
     assert_fails(context, hb_judge_nearest(context, 4, 5, 1, x, y, &index, &a), bad,
                  "inf in row 5, column 2");

@@ -32,7 +32,7 @@ static hb_model *make_model(hb_context *context, int dim, int head, int process,
                                 .time_features = 5,
                                 .tau_min = 0.01,
                                 .tau_max = 3,
-                                .method = "dsm",
+                                .loss = "dsm",
                                 .seed = 12345678901234567890u,
                                 .steps = 77};
     double *x = malloc(300 * (size_t)dim * sizeof *x);
@@ -220,7 +220,7 @@ static void a_density_of_unequal_scales_has_mass_one(void **state)
                                 .time_features = 5,
                                 .tau_min = 0.01,
                                 .tau_max = 3,
-                                .method = "dsm"};
+                                .loss = "dsm"};
     hb_model *model;
     fill_rows(context, 2, 300, data);
     for (int i = 0; i < 300; i++) data[2 * i + 1] = 2385 + 1e4 * data[2 * i + 1];
@@ -251,7 +251,7 @@ static void columns_without_a_scale_are_refused(void **state)
                                 .time_features = 1,
                                 .tau_min = 0.01,
                                 .tau_max = 3,
-                                .method = "dsm"};
+                                .loss = "dsm"};
     double x[6] = {1, 0.1, 2, 0.1, 4, 0.1};
     hb_model *model;
     assert_ok(context, hb_model_create(context, &info, &model));

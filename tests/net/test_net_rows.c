@@ -256,11 +256,11 @@ static hb_model *make_model(hb_context *context, int dim, int head, int process,
                                 .process = process,
                                 .width = width,
                                 .depth = 1 + (int)choice(4),
-                                .residual = (int)choice(2),
+                                .skip = (int)choice(2),
                                 .time_features = 5,
                                 .tau_min = 0.01,
                                 .tau_max = 3,
-                                .method = "dsm"};
+                                .loss = "dsm"};
     double *x = take(ROWS * (size_t)dim, sizeof *x);
     hb_model *model;
     assert_ok(context, hb_random_normal(context, 3, 1, 0, ROWS * (size_t)dim, x));
@@ -335,7 +335,7 @@ static void samples_are_alone(void **state)
         hb_generate_settings_default(sizeof settings, &settings);
         settings.solver = trial % 3;
         settings.n_steps = 6;
-        settings.tolerance = 1e-2;
+        settings.ode_tolerance = 1e-2;
         assert_ok(*state, hb_model_generate(*state, model, &settings, 0, N, NULL, all));
         assert_ok(*state, hb_model_generate(*state, model, &settings, 0, 37, NULL, some));
         assert_bits(37 * DIM, some, all, sizeof *all, "samples", 0, N, 37);

@@ -90,7 +90,7 @@ def test_arguments_of_a_function():
         tau *= -1
         return -np.ones_like(x)
 
-    heatball.curl(f, X, 0.3)
+    heatball.metrics.curl(f, X, 0.3)
     heatball.generate(f, 30, "heun", dim=2, n_steps=4)
     heatball.log_likelihood(f, X)
     GMM.score_error(f, 0.3, n=100)
@@ -139,7 +139,7 @@ def test_what_a_function_raises_comes_back_itself():
     for call in (lambda: heatball.log_likelihood(f, X), lambda: heatball.generate(f, 9, dim=2),
                  lambda: heatball.residual(f, X, np.linspace(0.1, 1, len(X)), radius_fraction=[0.3]),
                  lambda: heatball.log_likelihood(lambda x, tau: -x, X, divergence=lambda x, tau: f(x, tau)[:, 0]),
-                 lambda: [heatball.curl(f, X) for _ in range(9)], lambda: [GMM.score_error(f, 1, n=90) for _ in range(9)]):
+                 lambda: [heatball.metrics.curl(f, X) for _ in range(9)], lambda: [GMM.score_error(f, 1, n=90) for _ in range(9)]):
         calls.clear()
         with pytest.raises(Own) as found:
             call()

@@ -13,7 +13,7 @@ import heatball
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import certify_table  # noqa: E402
 
-SMALL = {"rows": 300, "pairs": 6, "samples": 120, "tau": [0.1, 0.7], "threads": 1}
+SMALL = {"rows": 300, "pairs": 6, "flow_samples": 120, "tau": [0.1, 0.7], "threads": 1}
 GMM = heatball.dataset("elongated_gmm")
 ROWS = GMM.sample(400, seed=8)
 
@@ -65,7 +65,7 @@ def test_typed_drift():
     assert c.passed, c
     assert line_of(c, "truth", 0.7).value < 0.01
     assert line_of(c, "memorisation", 0.1).verdict == "holds"
-    c = heatball.certify(lambda x, tau: 1.2 * quartic_score(x, tau), rows, **{**SMALL, "samples": 0}, **arguments)
+    c = heatball.certify(lambda x, tau: 1.2 * quartic_score(x, tau), rows, **{**SMALL, "flow_samples": 0}, **arguments)
     assert {"stein scale", "residual", "truth"} <= set(failed(c)), c
     assert abs(line_of(c, "stein scale", 0.7).value - 0.2) < 5 * line_of(c, "stein scale", 0.7).error
 
@@ -77,11 +77,11 @@ def test_damage_is_found():
     turn = np.array([[1.0, 0.05], [-0.05, 1.0]])
     rest = GMM.mode_of != 0
     missing = heatball.Mixture(GMM.weights[rest], GMM.means[rest], GMM.covariances[rest])
-    arguments = {**SMALL, "rows": 400, "samples": 0}
+    arguments = {**SMALL, "rows": 400, "flow_samples": 0}
     large = heatball.certify(lambda x, tau: 1.1 * GMM.score(x, tau), ROWS, **arguments)
     assert 0.7 in failed(large)["residual"] and abs(line_of(large, "stein scale", 0.7).value - 0.1) < 0.05
     assert failed(heatball.certify(lambda x, tau: GMM.score(x, tau) @ turn, ROWS, **arguments))["curl"] == [0.1, 0.7]
-    found = failed(heatball.certify(missing, ROWS, **{**SMALL, "samples": 150}))
+    found = failed(heatball.certify(missing, ROWS, **{**SMALL, "flow_samples": 150}))
     assert "stein scale" in found and "likelihood" in found and "samples" in found
 
 
@@ -165,7 +165,7 @@ def test_callables():
         heatball.certify(lambda x, tau: (_ for _ in ()).throw(KeyboardInterrupt), ROWS, **SMALL)
     single = heatball.certify(lambda x, tau: GMM.score(x, tau).astype(np.float32), ROWS, **SMALL)
     assert line_of(single, "curl", 0.1).verdict == "holds" and single.passed
-    density = heatball.certify(GMM.log_density, ROWS, **{**SMALL, "samples": 0})
+    density = heatball.certify(GMM.log_density, ROWS, **{**SMALL, "flow_samples": 0})
     assert density.passed and line_of(density, "residual of ln u", 0.1).verdict == "holds"
 
 
@@ -253,7 +253,7 @@ def test_power():
 
 def test_certificates_are_tables_too():
     moons = heatball.dataset("two_moon")
-    c = heatball.certify(moons, moons, rows=300, samples=0, tau=[0.3])
+    c = heatball.certify(moons, moons, rows=300, flow_samples=0, tau=[0.3])
     frame = c.to_pandas()
     assert frame["name"].tolist() == [line.name for line in c.lines]
     assert frame["p_value"].isna().tolist() == [line.p_value is None for line in c.lines]
@@ -268,7 +268,7 @@ def test_progress_counts_evaluations_and_few_are_made():
         asked.append(len(x))
         return GMM.log_density(x, tau, threads=1)
 
-    heatball.certify(f, GMM, rows=100, samples=50, tau=[0.3], threads=1, progress=lambda *one: seen.append(one))
+    heatball.certify(f, GMM, rows=100, flow_samples=50, tau=[0.3], threads=1, progress=lambda *one: seen.append(one))
     done, total = np.array(seen).T
     assert (np.diff(done) >= 0).all() and (total == total[0]).all() and done[-1] == total[0]
     assert 0.05 < np.median(done / total) < 0.95  # it does not stand at its end
@@ -284,7 +284,7 @@ def test_max_time_reports_the_lines_that_are_there(arguments):
         return -x
 
     start = time.monotonic()
-    c = heatball.certify(f, np.random.default_rng(5).standard_normal((300, 3)), tau=[0.1, 1.0], samples=100, pairs=4,
+    c = heatball.certify(f, np.random.default_rng(5).standard_normal((300, 3)), tau=[0.1, 1.0], flow_samples=100, pairs=4,
                          rows=300, max_time=6, **arguments)
     assert time.monotonic() - start < 8
     assert not c.passed and c.summary.startswith("not finished: none of ")

@@ -17,7 +17,7 @@ KEYS = ["dim", "lift", "C1", "C2", "C3", "c_g", "volume", "sigma_star", "R_max",
 # ---- constants ---------------------------------------------------------------------------------
 
 def test_keys():
-    c = heatball.constants(7, 2)
+    c = heatball.ball.constants(7, 2)
     assert sorted(c) == sorted(KEYS)
     assert (c["dim"], c["lift"]) == (7, 2)
 
@@ -27,7 +27,7 @@ def test_keys():
     (8, 0.0834430, 0.5722413), (32, 0.1068881, 1.3068428),
 ])
 def test_published_values(dim, C1, c_g):
-    c = heatball.constants(dim)
+    c = heatball.ball.constants(dim)
     assert c["C1"] == pytest.approx(C1, abs=6e-8)
     assert c["c_g"] == pytest.approx(c_g, abs=6e-8)
 
@@ -35,7 +35,7 @@ def test_published_values(dim, C1, c_g):
 @pytest.mark.parametrize("dim, value", [(4, 25.98), (8, 7.318), (16, 5.458), (32, 5.749),
                                         (64, 7.052), (128, 9.298), (256, 12.70)])
 def test_chi2_of_the_cylinder(dim, value):
-    assert heatball.constants(dim)["one_plus_chi2"] == pytest.approx(value, rel=6e-4)
+    assert heatball.ball.constants(dim)["one_plus_chi2"] == pytest.approx(value, rel=6e-4)
 
 
 @pytest.mark.parametrize("dim, lift", [(1, 0), (2, 0), (3, 0), (1, 1), (2, 4)])
@@ -52,7 +52,7 @@ def test_integrals_over_the_ball(dim, lift):
                                           top)[0]
         return integrate.quad(shell, 0, 80, limit=300)[0]
 
-    c = heatball.constants(dim, lift)
+    c = heatball.ball.constants(dim, lift)
     assert c["volume"] == pytest.approx(total(lambda rho, s: 1), rel=1e-7)
     assert c["gradient_mass"] == pytest.approx(total(lambda rho, s: rho / (2 * s)), rel=1e-7)
     assert c["source_mass"] == pytest.approx(total(
@@ -64,7 +64,7 @@ def test_integrals_over_the_ball(dim, lift):
 @pytest.mark.parametrize("dim, lift", [(1, 0), (2, 0), (5, 3), (1000, 0), (999983, 0),
                                        (10**6, 10**6)])
 def test_relations(dim, lift):
-    c, D = heatball.constants(dim, lift), dim + lift
+    c, D = heatball.ball.constants(dim, lift), dim + lift
     assert c["C1"] == pytest.approx(
         math.exp(-(D / 2 + 2) * math.log1p(2 / D)) / math.pi, rel=1e-12)
     assert c["C2"] == pytest.approx(2 * D * c["C1"], rel=1e-14)
@@ -83,13 +83,13 @@ def test_relations(dim, lift):
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 8, 32, 170])
 def test_paper_drift_constant(dim):
-    assert heatball.constants(dim, 3)["C_d"] == pytest.approx(
+    assert heatball.ball.constants(dim, 3)["C_d"] == pytest.approx(
         special.poch(dim / 2, 0.5), rel=1e-13)
 
 
 def test_limits_in_large_dimension():
     """C1 -> 1/(pi e), C_d ~ sqrt(d/2), |S|/|E_1| ~ (e/(2 sqrt(pi))) sqrt(d)."""
-    c = heatball.constants(10**6)
+    c = heatball.ball.constants(10**6)
     assert c["C1"] == pytest.approx(1 / (math.pi * math.e), rel=1e-5)
     assert c["C_d"] == pytest.approx(math.sqrt(5e5), rel=1e-6)
     assert c["cylinder_ratio"] == pytest.approx(math.e / (2 * math.sqrt(math.pi)) * 1000, rel=1e-5)
@@ -121,20 +121,20 @@ def test_kernel_values(name, dim):
     y = rng.normal(size=(2000, dim)) * 0.4
     expected = reference_kernels(y, s, r)[name]
     assert 100 < (expected == 0).sum() < 1900 or name == "heat"
-    np.testing.assert_allclose(heatball.kernel(name, y, s, r), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(heatball.ball.kernel(name, y, s, r), expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["watson", "source", "gradient", "green"])
 def test_kernel_integrals(name):
     """In one dimension, by quadrature: 1, C1 r^3/2, c_g r^2, C1 r^2/4."""
-    r, c = 1.385, heatball.constants(1)
+    r, c = 1.385, heatball.ball.constants(1)
     end = r**2 / (4 * math.pi)
 
     def shell(s):
         top = math.sqrt(2 * s * math.log(end / s))
         y = np.polynomial.legendre.leggauss(80)
         nodes = top * (y[0] + 1) / 2
-        return top * (y[1] @ heatball.kernel(name, nodes[:, None], s, r))  # both sides: times 2/2
+        return top * (y[1] @ heatball.ball.kernel(name, nodes[:, None], s, r))  # both sides: times 2/2
 
     total = integrate.quad(lambda L: shell(end * math.exp(-L)) * end * math.exp(-L), 1e-12, 90,
                            limit=300)[0]
@@ -145,14 +145,14 @@ def test_kernel_integrals(name):
 
 def test_kernel_shapes():
     y, s = np.full((4, 1, 3), 0.05), np.linspace(0.01, 0.04, 5)
-    out = heatball.kernel("watson", y, s)
+    out = heatball.ball.kernel("watson", y, s)
     assert out.shape == (4, 5)
-    one = heatball.kernel("watson", y[0, 0], s[2])
+    one = heatball.ball.kernel("watson", y[0, 0], s[2])
     assert isinstance(one, float) and one == out[0, 2] == pytest.approx(0.0075 / (4 * s[2]**2))
-    assert heatball.kernel("heat", np.empty((0, 3)), np.empty(0)).shape == (0,)
+    assert heatball.ball.kernel("heat", np.empty((0, 3)), np.empty(0)).shape == (0,)
     strided = np.asfortranarray(np.random.default_rng(1).normal(size=(6, 3)))
-    np.testing.assert_array_equal(heatball.kernel("heat", strided, 0.3),
-                                  heatball.kernel("heat", strided.copy(order="C"), 0.3))
+    np.testing.assert_array_equal(heatball.ball.kernel("heat", strided, 0.3),
+                                  heatball.ball.kernel("heat", strided.copy(order="C"), 0.3))
 
 
 # ---- cubature ----------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def node_moment(z, sigma, weight, a, b):
 @pytest.mark.parametrize("dim, lift", [(1, 0), (2, 0), (3, 0), (1, 3), (2, 2)])
 @pytest.mark.parametrize("degree", [2, 4, 5])
 def test_exact_rule_has_the_exact_moments(measure, dim, lift, degree):
-    z, sigma, weight = heatball.cubature(measure, dim, lift=lift, degree=degree)
+    z, sigma, weight = heatball.ball.nodes(measure, dim, lift=lift, degree=degree)
     assert z.shape == (len(weight), dim) and sigma.shape == weight.shape
     assert (weight > 0).all() and weight.sum() == pytest.approx(1, rel=1e-13)
     for b in range(degree // 2 + 1):
@@ -180,7 +180,7 @@ def test_exact_rule_has_the_exact_moments(measure, dim, lift, degree):
 def test_exact_rule_on_caloric_polynomials(dim):
     """Harmonic-like polynomials in z and tau at an anchor off the origin, at radius 1.2."""
     x0, tau0, r = 0.3 + 0.2 * np.arange(dim), 0.8, 1.2
-    z, sigma, weight = heatball.cubature("kappa", dim, degree=4, rotate=(7, 3))
+    z, sigma, weight = heatball.ball.nodes("kappa", dim, degree=4, rotate=(7, 3))
     x, tau = x0 + r * z, tau0 - r**2 * sigma
 
     def quartic(x, tau):
@@ -199,7 +199,7 @@ def test_exact_rule_on_caloric_polynomials(dim):
 def test_product_rule(measure, dim, lift):
     """Exact for L^a t^b with a < 2 n_time, b < 2 n_radius."""
     n_time, n_radius = 3, 2
-    z, sigma, weight = heatball.cubature(measure, dim, lift=lift, n_time=n_time, n_radius=n_radius,
+    z, sigma, weight = heatball.ball.nodes(measure, dim, lift=lift, n_time=n_time, n_radius=n_radius,
                                          direction_degree=3)
     assert (weight > 0).all() and weight.sum() == pytest.approx(1, rel=1e-13)
     L = -np.log(4 * np.pi * sigma)
@@ -212,8 +212,8 @@ def test_product_rule(measure, dim, lift):
 
 
 def test_rotation():
-    plain = heatball.cubature("kappa", 3, degree=4)
-    turned = [heatball.cubature("kappa", 3, degree=4, rotate=r) for r in ((1, 0), (1, 0), (1, 1))]
+    plain = heatball.ball.nodes("kappa", 3, degree=4)
+    turned = [heatball.ball.nodes("kappa", 3, degree=4, rotate=r) for r in ((1, 0), (1, 0), (1, 1))]
     assert np.array_equal(turned[0][0], turned[1][0])
     for z, sigma, weight in turned:
         assert np.abs(z - plain[0]).max() > 0.01

@@ -4,12 +4,15 @@ The choice is compared with python/heatball/_column_maps.py, which was written a
 by SciPy, scores with differences, bits per dimension of the certificate with those of the model.
 """
 
+import json
 import math
 import re
+import subprocess
 
 import heatball
 import numpy as np
 import pytest
+from command_line import COMMAND
 from heatball import _column_maps
 from scipy import integrate
 
@@ -49,6 +52,25 @@ def test_the_choice_is_that_of_the_package(name):
         assert model.maps.startswith(wanted[0])
         assert any(math.isclose(v, wanted[2], rel_tol=1e-5) for v in numbers), (model.maps, wanted)
         assert abs(wanted[1]) < 1e-9 or any(math.isclose(v, abs(wanted[1]), rel_tol=1e-5) for v in numbers)
+
+
+def test_auto_is_what_score_density_chooses(tmp_path):
+    """train(standardise="auto"), the command's option and ScoreDensity(maps="auto") on one table."""
+    names = [name for name in columns() if name not in ("cauchy", "narrow")]
+    x = np.stack([columns()[name] for name in names], axis=1)
+    density = heatball.ScoreDensity("dsm", maps="auto", steps=2, width=8, depth=2).fit(x)
+    wanted = density.model_._standardised(density.map_columns(x)[0])
+    ours = heatball.train(x, "dsm", steps=2, width=8, depth=2, standardise="auto")
+    np.save(tmp_path / "rows.npy", x)
+    done = subprocess.run([COMMAND, "train", "--data", tmp_path / "rows.npy", "--held-out", "0", "--standardise", "auto", "--loss", "dsm",
+                           "--steps", "2", "--width", "8", "--depth", "2", "--json", "-o", tmp_path / "m.safetensors"],
+                          capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    for model in (ours, heatball.load(tmp_path / "m.safetensors")):
+        assert np.allclose(model._standardised(x), wanted, rtol=1e-6, atol=1e-6)
+        assert model.maps == ours.maps and told["maps"] == ours.maps
+    assert set(density.maps_) == {"identity", "log", "arsinh", "logit"}
+    assert told["standardise"] == "auto"
 
 
 def table():

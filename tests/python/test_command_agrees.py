@@ -33,7 +33,7 @@ def same(result, text):
 @pytest.mark.parametrize("dim, lift", [(1, 0), (2, 0), (7, 3), (1000000, 0)])
 def test_constants(dim, lift):
     text = command("constants", "--dim", dim, "--lift", lift, "--json")
-    same(heatball.constants(dim, lift), text)
+    same(heatball.ball.constants(dim, lift), text)
 
 
 @pytest.mark.parametrize("A, C, options", [
@@ -52,7 +52,7 @@ def test_sample(tmp_path, measure, dtype, name):
     command("sample", "--measure", measure, "--dim", 5, "--lift", 2, "--radius", 1.25, "-n", 1000,
             "--seed", 77, "--first", 31, "--dtype", name, "-q", "-o", tmp_path / "rows.npy")
     rows = np.load(tmp_path / "rows.npy")
-    z, sigma = heatball.sample(measure, 5, 1000, lift=2, radius=1.25, seed=77, first=31,
+    z, sigma = heatball.ball.sample(measure, 5, 1000, lift=2, radius=1.25, seed=77, first=31,
                                dtype=dtype)
     assert rows.dtype == dtype and rows.shape == (1000, 6)
     assert np.array_equal(rows[:, :5], z) and np.array_equal(rows[:, 5], sigma)

@@ -77,7 +77,7 @@ def direct_variance(x, y, h):
 def test_error_of_mmd_is_numpys(shift):
     rng = np.random.default_rng(4)
     x, y = rng.normal(size=(37, 3)) + shift, rng.normal(size=(52, 3))
-    found = heatball.mmd(x, y, single=True)
+    found = heatball.metrics.mmd(x, y, single=True)
     assert found["mmd2_se"]**2 == pytest.approx(direct_variance(x, y, found["bandwidth"]), rel=1e-10)
 
 
@@ -86,7 +86,7 @@ def test_error_of_mmd_is_numpys(shift):
 def test_mmd_is_numpys(single, widths, m):
     x = heatball.dataset("two_moon").sample(300, seed=1)
     y = heatball.dataset("pinwheel").sample(m, seed=2)
-    found = heatball.mmd(x, y, single=single)
+    found = heatball.metrics.mmd(x, y, single=single)
     assert found["bandwidth"] == pytest.approx(np.median(pdist(y)), rel=1e-13)
     unbiased, biased = direct_mmd2(x, y, widths, found["bandwidth"])
     assert found["mmd2"] == pytest.approx(unbiased, abs=1e-13)
@@ -108,21 +108,21 @@ def test_modes_and_score_error():
 def test_helmholtz_adds_up():
     rng = np.random.default_rng(2)
     field = rng.normal(size=(24, 40, 2))
-    parts = heatball.helmholtz(field, 0.1, 0.2)
+    parts = heatball.metrics.helmholtz(field, 0.1, 0.2)
     total = parts["gradient"] + parts["rotation"]
     assert np.allclose(total, field - field.mean(axis=(0, 1)), atol=1e-12)
     # the parts are orthogonal, and a second split of a part finds nothing of the other
     assert abs(np.sum(parts["gradient"] * parts["rotation"])) < 1e-4 * np.sum(field**2)
-    again = heatball.helmholtz(parts["rotation"] - parts["rotation"].mean(axis=(0, 1)), 0.1, 0.2)
+    again = heatball.metrics.helmholtz(parts["rotation"] - parts["rotation"].mean(axis=(0, 1)), 0.1, 0.2)
     assert again["gradient_mass"] < 0.02
 
 
 def test_what_a_field_raises_comes_back():
     x = np.random.default_rng(1).normal(size=(10, 2))
     with pytest.raises(ZeroDivisionError):
-        heatball.curl(lambda x, tau: 1 / 0, x)
+        heatball.metrics.curl(lambda x, tau: 1 / 0, x)
     with pytest.raises(ValueError, match=r"returned shape \(40, 1\) for x of shape \(40, 2\); it must be \(40, 2\)"):
-        heatball.curl(lambda x, tau: x[:, :1], x)
+        heatball.metrics.curl(lambda x, tau: x[:, :1], x)
 
 
 @pytest.mark.parametrize("n, m", [(1, 1), (7, 4), (60, 45), (300, 300), (3000, 2000)])
@@ -131,7 +131,7 @@ def test_kolmogorov_is_scipys(n, m):
     rng = np.random.default_rng(n)
     x, y = rng.normal(size=(n, 3)), rng.normal(0.1, 1.2, size=(m, 3))
     x[:, 2], y[:, 2] = rng.integers(0, 4, n), rng.integers(0, 5, m)  # ties
-    found = heatball.kolmogorov(x * [1e-9, 1, 1e9], y * [1e-9, 1, 1e9], threads=2)
+    found = heatball.metrics.kolmogorov(x * [1e-9, 1, 1e9], y * [1e-9, 1, 1e9], threads=2)
     assert np.allclose(found["distance"], [stats.ks_2samp(a, b).statistic for a, b in zip(x.T, y.T)],
                        rtol=1e-12)
     if n * m == 1:
@@ -158,7 +158,7 @@ def test_kolmogorov_floor_is_seldom_exceeded():
     above = 0
     for _ in range(400):
         x = rng.exponential(size=(2, 80, 5))
-        found = heatball.kolmogorov(x[0], x[1, :60], threads=1)
+        found = heatball.metrics.kolmogorov(x[0], x[1, :60], threads=1)
         above += (found["distance"] > found["floor"]).any()
     assert 2 < above < 400 * 0.05 + 5 * np.sqrt(400 * 0.05)
 
@@ -170,10 +170,10 @@ def test_kolmogorov_floor_is_seldom_exceeded():
     (lambda: heatball.dataset("ring").score([[1.0, np.nan]]), "coordinate 2 of point 1 is nan"),
     (lambda: heatball.Mixture([1], [[0.0, 0]], [[[1.0, 2], [2, 1]]]), "positive definite"),
     (lambda: heatball.Mixture([1, 1], [[0.0, 0]], [[[1.0, 0], [0, 1]]]), "must have shapes"),
-    (lambda: heatball.mmd([[1.0]], [[2.0]] * 4), "x has 1 rows"),
-    (lambda: heatball.mmd([[1.0]] * 4, [[2.0, 1]] * 4), "must be equal"),
-    (lambda: heatball.helmholtz(np.zeros((9, 9)), 1, 1), "field has 2 axes"),
-    (lambda: heatball.curl(lambda x, tau: x, [[1.0], [2.0]]), "dim is 1"),
+    (lambda: heatball.metrics.mmd([[1.0]], [[2.0]] * 4), "x has 1 rows"),
+    (lambda: heatball.metrics.mmd([[1.0]] * 4, [[2.0, 1]] * 4), "must be equal"),
+    (lambda: heatball.metrics.helmholtz(np.zeros((9, 9)), 1, 1), "field has 2 axes"),
+    (lambda: heatball.metrics.curl(lambda x, tau: x, [[1.0], [2.0]]), "dim is 1"),
 ])
 def test_refusals(call, says):
     with pytest.raises(ValueError, match=says):

@@ -18,36 +18,36 @@ from heatball import _context
 
 
 @pytest.mark.parametrize("call, says", [
-    (lambda: heatball.sample("kapa", 2, 5),
+    (lambda: heatball.ball.sample("kapa", 2, 5),
      "measure is 'kapa'; it must be kappa, source or gradient"),
-    (lambda: heatball.sample("kappa", 0, 5), "dim is 0; it must be 1 to 1000000"),
-    (lambda: heatball.sample("kappa", -3, 5), "dim is -3; it must be 1 to 1000000"),
-    (lambda: heatball.sample("kappa", 10**12, 5), "dim is 1000000000000; it must be 1 to 1000000"),
-    (lambda: heatball.sample("kappa", 2, 5, lift=-1), "lift is -1; it must be 0 to 1000000"),
-    (lambda: heatball.sample("kappa", 2, -5), "n is -5; it must be 0 to"),
-    (lambda: heatball.sample("kappa", 2, 5, radius=math.nan), "radius is nan"),
-    (lambda: heatball.sample("kappa", 2, 5, radius=-2.5), "radius is -2.5"),
-    (lambda: heatball.sample("kappa", 2, 5, radius=math.inf), "radius is inf"),
-    (lambda: heatball.sample("kappa", 2, 5, seed=-1),
+    (lambda: heatball.ball.sample("kappa", 0, 5), "dim is 0; it must be 1 to 1000000"),
+    (lambda: heatball.ball.sample("kappa", -3, 5), "dim is -3; it must be 1 to 1000000"),
+    (lambda: heatball.ball.sample("kappa", 10**12, 5), "dim is 1000000000000; it must be 1 to 1000000"),
+    (lambda: heatball.ball.sample("kappa", 2, 5, lift=-1), "lift is -1; it must be 0 to 1000000"),
+    (lambda: heatball.ball.sample("kappa", 2, -5), "n is -5; it must be 0 to"),
+    (lambda: heatball.ball.sample("kappa", 2, 5, radius=math.nan), "radius is nan"),
+    (lambda: heatball.ball.sample("kappa", 2, 5, radius=-2.5), "radius is -2.5"),
+    (lambda: heatball.ball.sample("kappa", 2, 5, radius=math.inf), "radius is inf"),
+    (lambda: heatball.ball.sample("kappa", 2, 5, seed=-1),
      "seed is -1; it must be 0 to 18446744073709551615"),
-    (lambda: heatball.sample("kappa", 2, 5, first=2**64), "first is 18446744073709551616"),
-    (lambda: heatball.sample("kappa", 2, 5, first=2**64 - 3),
+    (lambda: heatball.ball.sample("kappa", 2, 5, first=2**64), "first is 18446744073709551616"),
+    (lambda: heatball.ball.sample("kappa", 2, 5, first=2**64 - 3),
      "first is 18446744073709551613; first + n must be below 2^64"),
-    (lambda: heatball.sample("kappa", 2, 5, dtype=np.int32),
+    (lambda: heatball.ball.sample("kappa", 2, 5, dtype=np.int32),
      "dtype is int32; it must be float64 or float32"),
-    (lambda: heatball.sample("kappa", 2, 5, threads=-1), "threads is -1; it must be 0 to 1024"),
-    (lambda: heatball.sample("kappa", 2, 5, threads=1025), "threads is 1025; it must be 0 to 1024"),
-    (lambda: heatball.constants(0), "dim is 0; it must be 1 to 1000000"),
-    (lambda: heatball.constants(2, 2**40), "lift is 1099511627776; it must be 0 to 1000000"),
-    (lambda: heatball.kernel("gauss", [0.0], 1.0),
+    (lambda: heatball.ball.sample("kappa", 2, 5, threads=-1), "threads is -1; it must be 0 to 1024"),
+    (lambda: heatball.ball.sample("kappa", 2, 5, threads=1025), "threads is 1025; it must be 0 to 1024"),
+    (lambda: heatball.ball.constants(0), "dim is 0; it must be 1 to 1000000"),
+    (lambda: heatball.ball.constants(2, 2**40), "lift is 1099511627776; it must be 0 to 1000000"),
+    (lambda: heatball.ball.kernel("gauss", [0.0], 1.0),
      "kernel is 'gauss'; it must be heat, watson, source, gradient, green or drift"),
-    (lambda: heatball.kernel("heat", 0.5, 1.0), "its last axis must hold the coordinates"),
-    (lambda: heatball.kernel("watson", [0.5], 1.0, radius=0), "radius is 0"),
-    (lambda: heatball.cubature("kappa", 2), "give either degree, or n_time"),
-    (lambda: heatball.cubature("kappa", 2, degree=3, n_time=2),
+    (lambda: heatball.ball.kernel("heat", 0.5, 1.0), "its last axis must hold the coordinates"),
+    (lambda: heatball.ball.kernel("watson", [0.5], 1.0, radius=0), "radius is 0"),
+    (lambda: heatball.ball.nodes("kappa", 2), "give either degree, or n_time"),
+    (lambda: heatball.ball.nodes("kappa", 2, degree=3, n_time=2),
      "give either degree, or n_time"),
-    (lambda: heatball.cubature("kappa", 2, degree=-1), "degree is -1"),
-    (lambda: heatball.cubature("kappa", 2, degree=2, rotate=(1, -1)), "index is -1"),
+    (lambda: heatball.ball.nodes("kappa", 2, degree=-1), "degree is -1"),
+    (lambda: heatball.ball.nodes("kappa", 2, degree=2, rotate=(1, -1)), "index is -1"),
     (lambda: heatball.budget(0, 1.0, 1.0), "dim is 0"),
     (lambda: heatball.budget(2, -1.0, 1.0), "-1"),
     (lambda: heatball.budget(2, 1.0, math.nan), "nan"),
@@ -69,10 +69,10 @@ def test_bad_arguments(call, says):
 
 
 @pytest.mark.parametrize("call, says", [
-    (lambda: heatball.sample("kappa", 2.5, 5), "dim is 2.5; it must be an integer"),
-    (lambda: heatball.sample("kappa", 2, 1e6), "n is 1000000.0; it must be an integer"),
-    (lambda: heatball.sample("kappa", 2, "5x"), "n is '5x'; it must be an integer"),
-    (lambda: heatball.sample("kappa", 2, 5, radius="wide"),
+    (lambda: heatball.ball.sample("kappa", 2.5, 5), "dim is 2.5; it must be an integer"),
+    (lambda: heatball.ball.sample("kappa", 2, 1e6), "n is 1000000.0; it must be an integer"),
+    (lambda: heatball.ball.sample("kappa", 2, "5x"), "n is '5x'; it must be an integer"),
+    (lambda: heatball.ball.sample("kappa", 2, 5, radius="wide"),
      "radius is 'wide'; it must be a number"),
     (lambda: heatball.budget(2, None, 1.0), "drift_sup is None; it must be a number"),
 ])
@@ -83,10 +83,10 @@ def test_wrong_types(call, says):
 
 
 def test_a_failure_leaves_the_next_call_alone():
-    before = heatball.constants(3)
+    before = heatball.ball.constants(3)
     with pytest.raises(heatball.ArgumentError):
-        heatball.constants(-3)
-    assert heatball.constants(3) == before
+        heatball.ball.constants(-3)
+    assert heatball.ball.constants(3) == before
 
 
 def test_errors_survive_pickling():
@@ -97,18 +97,18 @@ def test_errors_survive_pickling():
 
 def test_too_many_draws_is_a_memory_error_or_a_value_error():
     with pytest.raises((MemoryError, ValueError)):
-        heatball.sample("kappa", 1000000, 2**50)
+        heatball.ball.sample("kappa", 1000000, 2**50)
 
 
 def test_threads_of_python_work_side_by_side():
-    expected = {s: heatball.sample("kappa", 3, 20000, seed=s) for s in range(8)}
+    expected = {s: heatball.ball.sample("kappa", 3, 20000, seed=s) for s in range(8)}
     failures = []
 
     def work(seed):
         for _ in range(5):
-            z, sigma = heatball.sample("kappa", 3, 20000, seed=seed, threads=seed % 3)
+            z, sigma = heatball.ball.sample("kappa", 3, 20000, seed=seed, threads=seed % 3)
             try:
-                heatball.constants(-seed)
+                heatball.ball.constants(-seed)
             except heatball.ArgumentError as error:
                 said = str(error)
             if not np.array_equal(z, expected[seed][0]) or f"dim is {-seed};" not in said:
@@ -137,12 +137,12 @@ def test_a_context_is_kept_and_each_thread_has_its_own():
 
 
 def _sample_in_child(queue):
-    queue.put(heatball.sample("kappa", 3, 100000, seed=9, threads=2)[1].sum())
+    queue.put(heatball.ball.sample("kappa", 3, 100000, seed=9, threads=2)[1].sum())
 
 
 def test_a_forked_child_can_sample():
     """GNU OpenMP hangs in a child of a process that has used threads; the package must not."""
-    expected = heatball.sample("kappa", 3, 100000, seed=9, threads=2)[1].sum()
+    expected = heatball.ball.sample("kappa", 3, 100000, seed=9, threads=2)[1].sum()
     fork = multiprocessing.get_context("fork")
     queue = fork.Queue()
     child = fork.Process(target=_sample_in_child, args=(queue,))
@@ -156,10 +156,10 @@ def test_a_forked_child_can_sample():
 
 def test_ctrl_c_stops_a_long_sample():
     script = ("import heatball, sys\n"
-              "heatball.constants(2)\n"
+              "heatball.ball.constants(2)\n"
               "print('ready', flush=True)\n"
               "try:\n"
-              "    while True: heatball.sample('kappa', 64, 4000000)\n"
+              "    while True: heatball.ball.sample('kappa', 64, 4000000)\n"
               "except KeyboardInterrupt:\n"
               "    print('stopped', flush=True)\n")
     env = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(heatball.__file__))}
@@ -188,5 +188,5 @@ def test_interrupts_come_between_pieces(monkeypatch):
 
     monkeypatch.setattr(heatball.ball, "call", spy)
     with pytest.raises(KeyboardInterrupt):
-        heatball.sample("kappa", 3, 100000)
+        heatball.ball.sample("kappa", 3, 100000)
     assert len(calls) <= 6

@@ -101,7 +101,7 @@ def test_results_of_nothing():
 # ---- results are dicts -----------------------------------------------------------------------------
 
 def test_a_result_is_the_dict_that_it_was():
-    constants = heatball.constants(2)
+    constants = heatball.ball.constants(2)
     assert isinstance(constants, dict) and constants == dict(constants) and {**constants}["C1"] == constants.C1
     assert json.loads(json.dumps(constants)) == dict(constants)
     assert "C1" in dir(constants) and constants.get("nothing") is None
@@ -121,12 +121,12 @@ def test_copies_keep_values_and_face(twin, judged):
 
 def test_results_of_every_kind_have_their_table(judged, model):
     x = heatball.dataset("ring").sample(60)
-    assert cells(repr(heatball.mmd(x[:30], x[30:])))[0] == ["name", "value"]
-    assert cells(repr(heatball.kolmogorov(x[:30], x[30:])))[0] == ["column", "distance"]
+    assert cells(repr(heatball.metrics.mmd(x[:30], x[30:])))[0] == ["name", "value"]
+    assert cells(repr(heatball.metrics.kolmogorov(x[:30], x[30:])))[0] == ["column", "distance"]
     assert cells(repr(heatball.dataset("ring").modes(x)))[0] == ["mode", "counts"]
     assert cells(repr(judged))[0][:2] == ["tau", "mse"] and f"\n  mmd2 {judged.mmd2:.5g} ± {judged.mmd2_se:.2g}\n" in repr(judged)
     field = np.random.default_rng(1).normal(size=(8, 9, 2))
-    assert "array of shape (8, 9, 2)" in repr(heatball.helmholtz(field, 0.1, 0.1))
+    assert "array of shape (8, 9, 2)" in repr(heatball.metrics.helmholtz(field, 0.1, 0.1))
     assert cells(repr(model))[0] == ["name", "value"] and "0.001 to 3" in repr(model)
     assert model.to_dict()["dim"] == 2 and model.to_dict()["scales"] == [1, 1]
 
@@ -163,7 +163,7 @@ def test_results_to_pandas(judged):
     frame = r.to_pandas()
     assert frame["point"].tolist() == [0, 0, 0, 1, 1, 1] and frame["radius"].tolist() == [0.2, 0.3, 0.4] * 2
     assert frame["scaled"].tolist() == r.scaled.ravel().tolist()
-    assert heatball.constants(3).to_pandas().set_index("name")["value"]["C1"] == heatball.constants(3).C1
+    assert heatball.ball.constants(3).to_pandas().set_index("name")["value"]["C1"] == heatball.ball.constants(3).C1
 
 
 @pytest.mark.parametrize("name, call, says", [
@@ -272,7 +272,7 @@ def test_pictures_of_results(judged, tmp_path, axes):
     losses = heatball.training_log(tmp_path / "losses.csv")
     assert np.array_equal(losses.plot("loss", "dsm").lines[0].get_xydata(), np.c_[losses.step, losses.loss])
     with pytest.raises(heatball.ArgumentError, match="single values only"):
-        heatball.constants(2).plot()
+        heatball.ball.constants(2).plot()
     with pytest.raises(heatball.ArgumentError, match="'nothing' cannot be drawn; it must be one of mse"):
         judged.plot("nothing")
 

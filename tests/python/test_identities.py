@@ -22,13 +22,13 @@ def point(dim):
 
 
 def kappa_nodes(dim, lift=0, radius=RADIUS, seed=1, n=N):
-    z, sigma = heatball.sample("kappa", dim, n, lift=lift, radius=radius, seed=seed)
+    z, sigma = heatball.ball.sample("kappa", dim, n, lift=lift, radius=radius, seed=seed)
     return point(dim) + z, TAU0 - sigma
 
 
 def shrunk_nodes(measure, dim, power, lift=0, seed=2, n=N):
     """Return nodes at rho = r U^power, and the directions."""
-    z, sigma = heatball.sample(measure, dim, n, lift=lift, seed=seed)
+    z, sigma = heatball.ball.sample(measure, dim, n, lift=lift, seed=seed)
     rho = RADIUS * heatball.random.uniform(n, seed=seed + 100)**power
     direction = z / np.linalg.norm(z, axis=1)[:, None]
     return point(dim) + rho[:, None] * z, TAU0 - rho**2 * sigma, direction
@@ -78,7 +78,7 @@ def test_a_function_that_is_not_caloric_is_not():
     x, tau = kappa_nodes(3)
     values = (x**2).sum(1)
     miss = values.mean() - (point(3)**2).sum()
-    expected = 6 * heatball.constants(3)["mean_sigma"] * RADIUS**2
+    expected = 6 * heatball.ball.constants(3)["mean_sigma"] * RADIUS**2
     assert miss == pytest.approx(expected, abs=5 * values.std() / np.sqrt(N))
     assert miss > 20 * values.std() / np.sqrt(N)
 
@@ -101,14 +101,14 @@ def wave_source(x, tau):
 @pytest.mark.parametrize("dim, lift", [(1, 0), (2, 0), (3, 0), (16, 0), (65, 0), (1, 3), (2, 14)])
 def test_source_identity(dim, lift):
     x, tau, _ = shrunk_nodes("source", dim, 0.5, lift)
-    factor = heatball.constants(dim, lift)["C1"] * RADIUS**2 / 4
+    factor = heatball.ball.constants(dim, lift)["C1"] * RADIUS**2 / 4
     agree(anchored(wave, dim), wave(*kappa_nodes(dim, lift)), factor * wave_source(x, tau))
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 16, 65])
 def test_gradient_identity(dim):
     x, tau, direction = shrunk_nodes("gradient", dim, 1)
-    factor = heatball.constants(dim)["c_g"] * RADIUS
+    factor = heatball.ball.constants(dim)["c_g"] * RADIUS
     agree(anchored(wave_gradient, dim), wave_gradient(*kappa_nodes(dim)),
           factor * direction * wave_source(x, tau)[:, None])
 
@@ -141,13 +141,13 @@ def test_density_without_derivatives(dim):
 
     x, tau, direction = shrunk_nodes("gradient", dim, 1)
     drift = -(x * direction).sum(1) * density(x, tau)
-    factor = heatball.constants(dim)["c_g"] * RADIUS
+    factor = heatball.ball.constants(dim)["c_g"] * RADIUS
     agree(anchored(density, dim), density(*kappa_nodes(dim)), -factor * drift)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_log_density_and_score(dim):
-    constants = heatball.constants(dim)
+    constants = heatball.ball.constants(dim)
     x, tau, _ = shrunk_nodes("source", dim, 0.5)
     agree(anchored(log_density, dim), log_density(*kappa_nodes(dim)),
           constants["C1"] * RADIUS**2 / 4 * log_density_source(x, tau))

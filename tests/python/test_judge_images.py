@@ -25,7 +25,7 @@ def clouds(n, m, dim, seed=2385):
 @pytest.mark.parametrize("dim", [2, 3, 17, 256])
 def test_nearest_is_the_tree_of_scipy(dim):
     x, y = clouds(317, 1203, dim)
-    index, distance = heatball.nearest(x, y)
+    index, distance = heatball.metrics.nearest(x, y)
     exact, place = cKDTree(y).query(x)
     assert np.array_equal(index, place)
     assert np.allclose(distance, exact, rtol=1e-12)
@@ -42,7 +42,7 @@ def brute_precision(x, y, k):
 def test_precision_and_recall_are_the_definition(dim, k):
     x, y = clouds(283, 431, dim)
     x *= 1.2
-    precision, recall = heatball.precision_recall(x, y, k)
+    precision, recall = heatball.metrics.precision_recall(x, y, k)
     assert precision == brute_precision(x, y, k)
     assert recall == brute_precision(y, x, k)
     assert 0 < precision <= 1 and 0 < recall <= 1
@@ -53,9 +53,9 @@ def test_recall_sees_a_lost_half_and_precision_does_not():
     rng = np.random.default_rng(1)
     y = rng.normal(size=(1000, 6)) + 50 * (np.arange(1000) % 2)[:, None]
     x = rng.normal(size=(500, 6))
-    precision, recall = heatball.precision_recall(x, y)
+    precision, recall = heatball.metrics.precision_recall(x, y)
     assert precision > 0.9 and 0.4 < recall <= 0.5
-    precision, recall = heatball.precision_recall(y, x)
+    precision, recall = heatball.metrics.precision_recall(y, x)
     assert recall > 0.9 and 0.4 < precision <= 0.5
 
 
@@ -64,15 +64,15 @@ def test_memorisation_is_numpys():
     x, y = x[:150], x[150:]
     made = cKDTree(t).query(x)[0]
     real = cKDTree(t).query(y)[0]
-    found = heatball.memorisation(x, y, t)
+    found = heatball.metrics.memorisation(x, y, t)
     assert found["median"] == pytest.approx(np.median(made), rel=1e-12)
     assert found["real_median"] == pytest.approx(np.median(real), rel=1e-12)
     assert found["ratio"] == pytest.approx(np.median(made) / np.median(real), rel=1e-12)
     assert found["near"] == pytest.approx(np.quantile(real, 0.01), rel=1e-12)
-    assert found["share"] == np.mean(made < np.quantile(real, 0.01))
+    assert found["fraction"] == np.mean(made < np.quantile(real, 0.01))
     assert 0.9 < found["ratio"] < 1.1
-    copies = heatball.memorisation(t[:100] + 1e-3, y, t)
-    assert copies["ratio"] < 0.05 and copies["share"] == 1
+    copies = heatball.metrics.memorisation(t[:100] + 1e-3, y, t)
+    assert copies["ratio"] < 0.05 and copies["fraction"] == 1
 
 
 # ---- artifacts -----------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def test_specks_are_scipys_filters(shape, kind):
     images = np.random.default_rng(5).uniform(size=shape)
     for least, theta in [(1, 0.4), (3, 0.25), (2, 0.0)]:
         counts = np.sum(strengths(images, kind) > theta, axis=(1, 2))
-        specks, affected = heatball.artifacts(images, theta, kind=kind, least=least)
+        specks, affected = heatball.metrics.artifacts(images, theta, kind=kind, least=least)
         assert np.array_equal(specks, counts)
         assert affected == np.sum(counts >= least)
 
@@ -103,7 +103,7 @@ def test_threshold_is_a_quantile_of_the_strengths(kind):
     images = np.random.default_rng(6).uniform(size=(500, 9, 8))
     for least in (1, 4):
         ranked = np.sort(strengths(images, kind).reshape(500, -1), axis=1)[:, -least]
-        theta = heatball.artifact_threshold(images, 0.013, kind=kind, least=least)
+        theta = heatball.metrics.artifact_threshold(images, 0.013, kind=kind, least=least)
         assert theta == np.sort(ranked)[-1 - int(0.013 * 500)]
 
 
@@ -111,12 +111,12 @@ def test_planted_noise_is_found_and_smooth_images_are_clean():
     rng = np.random.default_rng(7)
     images = ndimage.gaussian_filter(rng.normal(size=(300, 16, 16)), (0, 2, 2))
     images = (images - images.min()) / np.ptp(images)
-    theta = heatball.artifact_threshold(images[:150], 0.01)
-    assert heatball.artifacts(images[150:], theta)[1] <= 8
+    theta = heatball.metrics.artifact_threshold(images[:150], 0.01)
+    assert heatball.metrics.artifacts(images[150:], theta)[1] <= 8
     noisy = images[150:].copy()
     for image in noisy:
         image.flat[rng.choice(256, 3, replace=False)] = rng.integers(0, 2, 3)
-    assert heatball.artifacts(noisy, theta)[1] > 140
+    assert heatball.metrics.artifacts(noisy, theta)[1] > 140
 
 
 # ---- discrepancy in 256 dimensions ---------------------------------------------------------------
@@ -124,7 +124,7 @@ def test_planted_noise_is_found_and_smooth_images_are_clean():
 @pytest.mark.parametrize("single, widths", [(False, [0.25, 0.5, 1, 2, 4]), (True, [1])])
 def test_mmd_in_256_dimensions_is_numpys(single, widths):
     x, y = clouds(700, 1000, 256)
-    found = heatball.mmd(x, y, single=single)
+    found = heatball.metrics.mmd(x, y, single=single)
     h = np.median(pdist(y))
     assert found["bandwidth"] == pytest.approx(h, rel=1e-12)
     k = lambda a, b: np.mean([np.exp(-cdist(a, b, "sqeuclidean") / (2 * (c * h)**2))
@@ -138,9 +138,9 @@ def test_mmd_in_256_dimensions_is_numpys(single, widths):
 def test_floor_is_the_spread_of_mmd_over_fresh_samples():
     """Pools so large that subsets are nearly fresh samples: means and quantiles of both agree."""
     rng = np.random.default_rng(8)
-    fresh = [heatball.mmd(rng.normal(size=(60, 5)), rng.normal(size=(80, 5))) for _ in range(400)]
+    fresh = [heatball.metrics.mmd(rng.normal(size=(60, 5)), rng.normal(size=(80, 5))) for _ in range(400)]
     mmd, mmd2 = (np.array([one[key] for one in fresh]) for key in ("mmd", "mmd2"))
-    floor = heatball.mmd_floor(rng.normal(size=(20000, 5)), rng.normal(size=(20000, 5)), 60, 80,
+    floor = heatball.metrics.mmd_floor(rng.normal(size=(20000, 5)), rng.normal(size=(20000, 5)), 60, 80,
                                times=400)
     for key, values in (("mmd", mmd), ("mmd2", mmd2)):
         assert abs(floor[key] - values.mean()) < 5 * values.std() * np.sqrt(2 / 400)
@@ -211,14 +211,14 @@ def test_mnist_digits_at_16_by_16():
 # ---- refusals ------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("call, says", [
-    (lambda: heatball.nearest([[1.0]], [[1.0, 2]]), "x has 1 columns and y has 2"),
-    (lambda: heatball.nearest([[1.0]], np.zeros((0, 1))), "y has 0 rows"),
-    (lambda: heatball.precision_recall(np.eye(5)[:3], np.eye(5)), "x has 3 rows; it must have"),
-    (lambda: heatball.precision_recall(np.eye(5), np.eye(5), 101), "k is 101; it must be 1 to 100"),
-    (lambda: heatball.artifacts(np.zeros((1, 2, 9)), 0.1), "images are 2 by 9 pixels"),
-    (lambda: heatball.artifacts(np.zeros((1, 5, 9)), 0.1, kind="mean"), "be median or isolated"),
-    (lambda: heatball.artifact_threshold(np.zeros((1, 5, 9)), 1), "share is 1"),
-    (lambda: heatball.mmd_floor(np.eye(5), np.eye(5), 6, 4), "n is 6; it must be 4 to the 5 rows"),
+    (lambda: heatball.metrics.nearest([[1.0]], [[1.0, 2]]), "x has 1 columns and y has 2"),
+    (lambda: heatball.metrics.nearest([[1.0]], np.zeros((0, 1))), "y has 0 rows"),
+    (lambda: heatball.metrics.precision_recall(np.eye(5)[:3], np.eye(5)), "x has 3 rows; it must have"),
+    (lambda: heatball.metrics.precision_recall(np.eye(5), np.eye(5), 101), "k is 101; it must be 1 to 100"),
+    (lambda: heatball.metrics.artifacts(np.zeros((1, 2, 9)), 0.1), "images are 2 by 9 pixels"),
+    (lambda: heatball.metrics.artifacts(np.zeros((1, 5, 9)), 0.1, kind="mean"), "be median or isolated"),
+    (lambda: heatball.metrics.artifact_threshold(np.zeros((1, 5, 9)), 1), "fraction is 1"),
+    (lambda: heatball.metrics.mmd_floor(np.eye(5), np.eye(5), 6, 4), "n is 6; it must be 4 to the 5 rows"),
     (lambda: heatball.Classifier(np.eye(4), [0, 1, 2]), r"labels has shape \(3,\)"),
     (lambda: heatball.Classifier(np.eye(4), [0, 1, -2, 1]), "the label of row 3 is -2"),
     (lambda: heatball.Classifier(np.eye(4), [0, 1, 2, 1], epochs=1).predict(np.eye(3)),

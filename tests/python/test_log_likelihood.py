@@ -106,7 +106,7 @@ def test_kinks_do_not_cost():
         return (spatial(x, tau[0])[1] - 0.3 * np.abs((9 * x) % 2 - 1)).astype(np.float32)
 
     found, many = heatball.log_likelihood(f, x), sum(asked)
-    strict = heatball.log_likelihood(f, x, tolerance=1e-5)
+    strict = heatball.log_likelihood(f, x, ode_tolerance=1e-5)
     assert many < 0.25 * (sum(asked) - many)
     assert (np.abs(found.log_likelihood - strict.log_likelihood) < 3 * found.se).all()
     assert np.median(found.se) < 1.5 * np.median(strict.se)
@@ -183,7 +183,7 @@ def coverage(dim, rows, seeds, probes):
         x = mixture.sample(rows, seed=100 + seed)
         found = heatball.log_likelihood(lambda x, tau: mixture.score(x, tau, threads=1), x, divergence="hutchinson",
                                         probes=probes, seed=seed, mean=mixture.mean(),
-                                        covariance=mixture.covariance(), tau_min=0.01, tolerance=1e-3)
+                                        covariance=mixture.covariance(), tau_min=0.01, ode_tolerance=1e-3)
         assert found.probe_se.min() > 0 and found.probes == probes
         inside.append(np.abs(found.log_likelihood - mixture.log_density(x, 0.01)) < 1.96 * found.se)
     return np.mean(inside), np.size(inside)
@@ -246,7 +246,7 @@ def test_a_torch_network_by_two_integrators():
         x, total = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), total + h / 6 * (d1 + 2 * d2 + 2 * d3 + d4)
     theirs = total.numpy() - 0.5 * (x.numpy()**2).sum(axis=1) - math.log(2 * math.pi)
 
-    given = dict(tau_min=tau_min, tau_max=tau_max, covariance=np.eye(2), tolerance=1e-5)
+    given = dict(tau_min=tau_min, tau_max=tau_max, covariance=np.eye(2), ode_tolerance=1e-5)
     ours = heatball.log_likelihood(lambda x, tau: score(torch.from_numpy(x), torch.from_numpy(tau)), x0, **given)
     assert np.abs(ours.log_likelihood - theirs).max() < 2e-5
     net.float()
@@ -284,7 +284,7 @@ def test_models_have_errors_too():
     (dict(covariance=np.eye(3)), r"covariance has shape \(3, 3\); it must be \(2, 2\)"),
     (dict(covariance=-np.eye(2)), "negative eigenvalue"),
     (dict(tau_min=4.0), "tau_min is 4; it must be"),
-    (dict(tolerance=0.0), "tolerance is 0"),
+    (dict(ode_tolerance=0.0), "tolerance is 0"),
     (dict(label=1), "label is given, but f is not a Model"),
     (dict(params={"a": 1}), "params is given, but the process is not a drift"),
     (dict(end_density=lambda x: x), "end_density returned shape"),

@@ -119,11 +119,11 @@ def sample(n):
 def test_the_file_is_the_model(context, tmp_path, head, loss, process, standardise, residual):
     model = train(context, sample(500), head=_native.Head[f"HEAD_{head.upper()}"],
                   loss=_native.Loss[f"LOSS_{loss.upper()}"], process=process, standardise=standardise,
-                  residual=residual, width=16, depth=2, steps=60, batch=64)
+                  skip=residual, width=16, depth=2, steps=60, batch=64)
     path = tmp_path / "model.safetensors"
     call(context, "hb_model_save", model, str(path).encode())
     ours = NumpyModel(path)
-    assert ours.about["method"] == loss and ours.about["head"] == head
+    assert ours.about["loss"] == loss and ours.about["head"] == head
     assert ours.about["steps"] == "60" and ours.about["seed"] == "42"
     assert np.abs(ours.arrays["layer2.weight"]).max() > 1e-3, "nothing was learnt"
     x = np.ascontiguousarray(sample(40) * 1.3)

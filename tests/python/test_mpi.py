@@ -58,8 +58,8 @@ def work(save):
     found["score"] = model.score(data, 0.3)
     found["rows"] = model.generate(700, seed=2, n_steps=8)
     found["likelihood"] = model.log_likelihood(data[:40])
-    found["mmd"] = np.array(list(heatball.mmd(data, found["rows"]).values()))
-    found["draws"] = heatball.sample("kappa", 3, 5000, seed=7)[0]
+    found["mmd"] = np.array(list(heatball.metrics.mmd(data, found["rows"]).values()))
+    found["draws"] = heatball.ball.sample("kappa", 3, 5000, seed=7)[0]
     return found
 
 
@@ -211,7 +211,7 @@ heatball.mpi.PATIENCE = 0.5
 def test_a_failure_of_all_ranks_is_shown_once(tmp_path):
     done = run(tmp_path, """
         team = heatball.mpi.join()
-        heatball.sample("kapa", 2, 10)
+        heatball.ball.sample("kapa", 2, 10)
     """, 2)
     assert done.returncode == 1 and "ends the others" not in done.stderr
     assert done.stderr.count("ArgumentError: measure is 'kapa'") == 1
@@ -223,7 +223,7 @@ def test_without_the_plug_in_it_is_said(tmp_path):
             heatball.mpi.join()
         except heatball.Error as error:
             print(error, error.status.name)
-        print(heatball.constants(2)["dim"])
+        print(heatball.ball.constants(2)["dim"])
     """, HEATBALL_MPI="/nowhere/plug-in.so")
     first, second = done.stdout.splitlines()
     assert first.startswith("libheatball-mpi.so, which makes processes one process group, cannot be loaded; install Open MPI")

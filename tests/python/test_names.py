@@ -28,12 +28,10 @@ def test_every_name_of_all_is_there_also_by_a_star():
 
 
 @pytest.mark.parametrize("module", [heatball.metrics, heatball.ball])
-def test_modules_and_short_names_agree(module):
+def test_functions_of_modules_have_docstrings(module):
     for name in module.__all__:
         assert inspect.getdoc(getattr(module, name)), name
-        if name in heatball.__all__:
-            assert getattr(heatball, name) is getattr(module, name), name
-    assert heatball.ball.nodes is heatball.cubature and heatball.ball.sample is heatball.sample
+        assert name not in heatball.__all__ or getattr(heatball, name) is getattr(module, name), name
 
 
 def test_judge_is_metrics_with_a_warning():
@@ -87,10 +85,26 @@ def test_residuals_are_of_one_kind():
     assert score.plot("scaled_1").get_xlabel() == "radius"
 
 
-def test_no_warning_from_short_names():
+MOVED = {"ball": ["sample", "kernel", "constants", "cubature"],
+         "metrics": ["mmd", "mmd_floor", "kolmogorov", "precision_recall", "nearest", "memorisation", "artifacts", "artifact_threshold",
+                     "curl", "helmholtz"]}
+
+
+@pytest.mark.parametrize(("module", "name"), [(module, name) for module, names in MOVED.items() for name in names])
+def test_short_names_of_modules_warn(module, name):
+    new = "nodes" if name == "cubature" else name
+    with pytest.warns(DeprecationWarning, match=rf"heatball\.{name} is now heatball\.{module}\.{new}; the old name goes") as found:
+        assert getattr(heatball, name) is getattr(getattr(heatball, module), new)
+    assert found[0].filename == __file__
+    with pytest.warns(DeprecationWarning):
+        exec(f"from heatball import {name}")
+    assert name not in dir(heatball) and name not in heatball.__all__
+
+
+def test_new_names_of_modules_do_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        heatball.sample("kappa", 1, 2), heatball.constants(2), heatball.cubature("kappa", 1, degree=2), heatball.mmd(np.eye(4), np.eye(4))
+        assert heatball.ball.sample("kappa", 1, 2) and heatball.metrics.mmd(np.eye(4), np.eye(4))
 
 
 def test_old_names_of_arguments_warn():
@@ -101,12 +115,20 @@ def test_old_names_of_arguments_warn():
              "at is now tau": lambda: heatball.budget(2, 1.0, 0.5, at=0.1),
              "method is now loss": lambda: heatball.train(np.eye(3), method="dsm", steps=1, width=2),
              "clip is now clip_gradient": lambda: heatball.train(np.eye(3), "dsm", steps=1, width=2, clip=2.0),
+             "residual is now skip": lambda: heatball.train(np.eye(3), "dsm", steps=1, width=2, residual=True),
+             "samples is now flow_samples": lambda: heatball.certify(lambda x, tau: -x, np.eye(100), rows=100, pairs=1, samples=0, tau=[0.3]),
+             "tolerance is now ode_tolerance": lambda: heatball.generate(lambda x, tau: -x, 2, "ode", dim=1, tolerance=0.1),
+             "share is now fraction": lambda: heatball.metrics.artifact_threshold(np.zeros((2, 5, 5)), share=0.5),
              "the method network is now guided": lambda: heatball.solve("x - x^3", 1, gaussian, 0.1, [0.5], method="network", samples=64),
              "training has no effect, because the method guided fits": lambda: heatball.solve("-x", 1, gaussian, 0.1, [0.5], training=10),
              "training_steps has no effect": lambda: heatball.solve("-x", 1, gaussian, 0.1, [0.5], training_steps=10)}
     for words, call in calls.items():
         with pytest.warns(DeprecationWarning, match=words):
             call()
+    model = heatball.train(np.eye(3), "dsm", steps=1, width=2)
+    for old, new in (("method", "loss"), ("residual", "skip")):
+        with pytest.warns(DeprecationWarning, match=f"{old} is now {new}"):
+            assert getattr(model, old) == model.info[new]
     with pytest.warns(DeprecationWarning):
         assert heatball.solve("x - x^3", 1, gaussian, 0.1, [0.5], method="network", samples=64).method == "guided"
     new = heatball.balls([[0.3]], [0.5], time_fraction=0.1)

@@ -227,6 +227,6 @@ def test_another_library_is_an_import_error(tmp_path, source, says):
 
 
 def test_importing_needs_no_compiler():
-    done = in_new_process("import heatball; print(heatball.constants(2)['dim'])", PATH="/nowhere",
+    done = in_new_process("import heatball; print(heatball.ball.constants(2)['dim'])", PATH="/nowhere",
                           HEATBALL_LIBRARY=os.path.abspath(_native.library._name))
     assert done.stdout == "2\n", done.stderr

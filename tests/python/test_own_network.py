@@ -410,7 +410,7 @@ def test_adapters_say_what_they_are():
     f = ht.from_score(bare, process="ve")
     for call in (ht.heat_ball_loss, ht.heat_ball_residual, ht.fokker_planck_residual):
         assert torch.equal(call(f, x, tau), call(bare, x, tau, kind="score", process="ve"))
-        with pytest.raises(heatball.ArgumentError, match="process is 'ou'; f is of the process 've'"):
+        with pytest.raises(heatball.ArgumentError, match="process is 'ou'; f is of the process 've': give process='ve'"):
             call(f, x, tau, process="ou")
         with pytest.raises(heatball.ArgumentError, match='kind="score"'):
             call(bare, x, tau)
@@ -421,7 +421,7 @@ def test_adapters_say_what_they_are():
                  lambda: heatball.score_error(f, "ring", 0.3), lambda: heatball.certify(f, np.tile(rows, (40, 1)))):
         with pytest.raises(heatball.ArgumentError, match="is of the process 've'"):
             call()
-    assert heatball.curl(f, rows, 0.3)[0] < 1e-9
+    assert heatball.metrics.curl(f, rows, 0.3)[0] < 1e-9
 
 
 def test_images_and_modules_and_log_densities():

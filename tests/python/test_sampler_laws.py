@@ -76,7 +76,7 @@ def test_the_moments_are_those_of_the_densities(measure, a, b):
 @pytest.mark.parametrize("radius", [1.0, 2.385])
 @pytest.mark.parametrize("dim", DIMS)
 def test_kappa(dim, radius):
-    z, sigma = heatball.sample("kappa", dim, N, radius=radius, seed=1)
+    z, sigma = heatball.ball.sample("kappa", dim, N, radius=radius, seed=1)
     assert z.shape == (N, dim) and sigma.shape == (N,)
     z, sigma = unit(z, sigma, radius)
     q = (z**2).sum(1) / (2 * sigma)
@@ -92,7 +92,7 @@ def test_kappa(dim, radius):
 @pytest.mark.parametrize("dim", DIMS)
 def test_time_and_radius(measure, dim):
     radius = 0.71
-    z, sigma = unit(*heatball.sample(measure, dim, N, radius=radius, seed=20261), radius)
+    z, sigma = unit(*heatball.ball.sample(measure, dim, N, radius=radius, seed=20261), radius)
     L = -np.log(4 * np.pi * sigma)
     t = (z**2).sum(1) / (2 * dim * sigma * L)
     shape, rate, a, b = laws(measure, dim)
@@ -104,7 +104,7 @@ def test_time_and_radius(measure, dim):
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("dim", DIMS)
 def test_direction(measure, dim):
-    z, sigma = heatball.sample(measure, dim, N, seed=3)
+    z, sigma = heatball.ball.sample(measure, dim, N, seed=3)
     direction = z / np.linalg.norm(z, axis=1)[:, None]
     for i in {0, dim // 2, dim - 1}:
         assert abs((direction[:, i] > 0).mean() - 0.5) < 5 * 0.5 / np.sqrt(N)
@@ -121,7 +121,7 @@ def test_direction(measure, dim):
 def test_lifted(measure, dim, lift):
     """sigma by its law, the kept coordinates by their exact moments."""
     radius, D = 1.3, dim + lift
-    z, sigma = unit(*heatball.sample(measure, dim, N, lift=lift, radius=radius, seed=5), radius)
+    z, sigma = unit(*heatball.ball.sample(measure, dim, N, lift=lift, radius=radius, seed=5), radius)
     assert z.shape == (N, dim)
     shape, rate, _, _ = laws(measure, D)
     assert ks(-np.log(4 * np.pi * sigma), stats.gamma(shape, scale=1 / rate)) > P
@@ -136,7 +136,7 @@ def test_lifted_source_keeps_a_gaussian(dim, lift):
     """Under source z = sqrt(2 D sigma/(D+2)) g, so a kept coordinate given sigma has the law of g_1
     given |g|^2 = S, S = (D+2) L: z_1^2/(2 D sigma L) = g_1^2/S ~ Beta(1/2, (D+3)/2)."""
     D = dim + lift
-    z, sigma = heatball.sample("source", dim, N, lift=lift, seed=6)
+    z, sigma = heatball.ball.sample("source", dim, N, lift=lift, seed=6)
     share = z[:, 0]**2 / (2 * D * sigma * -np.log(4 * np.pi * sigma))
     assert ks(share, stats.beta(0.5, (D + 3) / 2)) > P
 
@@ -146,38 +146,38 @@ def test_lifted_source_keeps_a_gaussian(dim, lift):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_random_access_threads_and_dtype(measure, dim, lift, dtype):
     options = dict(lift=lift, radius=2.385, seed=2**63 + 11, dtype=dtype)
-    z, sigma = heatball.sample(measure, dim, 4000, first=10**12, threads=1, **options)
-    both = heatball.sample(measure, dim, 4000, first=10**12, threads=2, **options)
+    z, sigma = heatball.ball.sample(measure, dim, 4000, first=10**12, threads=1, **options)
+    both = heatball.ball.sample(measure, dim, 4000, first=10**12, threads=2, **options)
     assert np.array_equal(z, both[0]) and np.array_equal(sigma, both[1])
     for start, n in ((0, 1), (1, 2), (17, 1000), (3999, 1), (4000, 0)):
-        piece = heatball.sample(measure, dim, n, first=10**12 + start, **options)
+        piece = heatball.ball.sample(measure, dim, n, first=10**12 + start, **options)
         assert np.array_equal(piece[0], z[start:start + n])
         assert np.array_equal(piece[1], sigma[start:start + n])
     options["dtype"] = np.float64
-    z64, sigma64 = heatball.sample(measure, dim, 4000, first=10**12, **options)
+    z64, sigma64 = heatball.ball.sample(measure, dim, 4000, first=10**12, **options)
     assert z.dtype == sigma.dtype == dtype
     assert np.array_equal(z, z64.astype(dtype)) and np.array_equal(sigma, sigma64.astype(dtype))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_chunks_of_the_package_are_invisible(monkeypatch, dtype):
-    whole = heatball.sample("gradient", 5, 1000, dtype=dtype)
+    whole = heatball.ball.sample("gradient", 5, 1000, dtype=dtype)
     monkeypatch.setattr(heatball.ball, "CHUNK", 100)
-    pieces = heatball.sample("gradient", 5, 1000, dtype=dtype)
+    pieces = heatball.ball.sample("gradient", 5, 1000, dtype=dtype)
     assert np.array_equal(whole[0], pieces[0]) and np.array_equal(whole[1], pieces[1])
 
 
 def test_seeds_and_measures_are_independent_draws():
-    sigmas = [heatball.sample(m, 3, N, seed=s)[1] for m, s in (("kappa", 1), ("kappa", 2))]
+    sigmas = [heatball.ball.sample(m, 3, N, seed=s)[1] for m, s in (("kappa", 1), ("kappa", 2))]
     assert abs(np.corrcoef(*sigmas)[0, 1]) < 5 / np.sqrt(N)
 
 
 def test_no_draws():
-    z, sigma = heatball.sample("kappa", 3, 0)
+    z, sigma = heatball.ball.sample("kappa", 3, 0)
     assert z.shape == (0, 3) and sigma.shape == (0,)
 
 
 def test_large_dimension():
-    z, sigma = heatball.sample("kappa", 1000000, 2, threads=1)
+    z, sigma = heatball.ball.sample("kappa", 1000000, 2, threads=1)
     q = (z**2).sum(1) / (2 * sigma)
     assert (np.abs(q - 1000002) < 5 * np.sqrt(2 * 1000002)).all()

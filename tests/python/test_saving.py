@@ -42,7 +42,7 @@ def model():
 @pytest.fixture(scope="module")
 def certificate():
     moons = heatball.dataset("two_moon")
-    return heatball.certify(lambda x, tau: 1.2 * moons.score(x, tau), moons, rows=200, samples=0, tau=[0.3])
+    return heatball.certify(lambda x, tau: 1.2 * moons.score(x, tau), moons, rows=200, flow_samples=0, tau=[0.3])
 
 
 @pytest.fixture(scope="module")

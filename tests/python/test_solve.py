@@ -138,7 +138,10 @@ def test_repr():
     ({"initial": "gauss(1)"}, heatball.ArgumentError, "gauss"),
     ({"time": None}, TypeError, "time is missing"),
     ({"time": -0.5}, heatball.ArgumentError, "time is -0.5; it must be a number of at least 0"),
-    ({"time": "now"}, TypeError, "time is 'now'"),
+    ({"time": "now"}, TypeError, "time is 'now'; it must be a number, or inf for the stationary density"),
+    ({"sigma": 0.7}, TypeError, "has no argument 'sigma'; give noise"),
+    ({"x0": [1]}, TypeError, "has no argument 'x0'; give initial='point"),
+    ({"initial": np.zeros((9, 1))}, TypeError, "numpy.save samples and give 'samples"),
     ({"time": math.nan}, heatball.ArgumentError, "time is nan; it must be a number of at least 0"),
     ({"time": np.float64("nan")}, heatball.ArgumentError, "time is nan"),
     ({"time": [math.nan]}, heatball.ArgumentError, "time 1 is nan"),
@@ -150,7 +153,7 @@ def test_repr():
     ({"noise": 0}, heatball.ArgumentError, "noise"),
     ({"noise": True}, TypeError, "noise is True"),
     ({"at": None}, TypeError, "at is missing"),
-    ({"at": [[0.5, 1.0]]}, heatball.ArgumentError, "points of 2 coordinates; the problem has dim"),
+    ({"at": [[0.5, 1.0]]}, heatball.ArgumentError, "points of 2 coordinates; the problem has dimension 1: give at the shape"),
     ({"at": [[math.nan]]}, heatball.ArgumentError, "coordinate 1 of point 1 is nan"),
     ({"at": np.empty((0, 1))}, heatball.ArgumentError, "there is no point"),
     ({"at": [[[0.5]]]}, heatball.ArgumentError, "at has 3 axes; it must have 2"),
@@ -249,7 +252,7 @@ def test_a_function_in_four_dimensions(drift):
 
 def test_residual():
     r = heatball.residual(at=AT, radii=[0.2, 0.4], degree=9, **OU)
-    C1 = heatball.constants(1)["C1"]
+    C1 = heatball.ball.constants(1)["C1"]
     assert r["radius"].tolist() == [0.2, 0.4] and r["residual"].shape == (3, 2)
     assert np.all(np.abs(r["residual"]) < 1e-6 + 5 * r["residual_error"])
     assert np.allclose(r["scaled"], 4 * r["residual"] / (C1 * r["radius"]**2), rtol=1e-9, atol=1e-12)

@@ -134,7 +134,7 @@ def test_evaluate_gathers_the_judges(gmm, model):
         judged["all"], judged["low"], judged["high_se"], judged["grid"])
     assert last["curl"] < 1e-6  # an energy
     made = model.generate(400, "ode", seed=42)
-    assert found["mmd2"] == heatball.mmd(made, gmm.sample(1000))["mmd2"]
+    assert found["mmd2"] == heatball.metrics.mmd(made, gmm.sample(1000))["mmd2"]
     assert (found["modes"], found["modes_true"]) == (4, 4)
     rows = gmm.sample(300, seed=7)
     assert set(heatball.evaluate(model, rows, 0.3, samples=0)["tau"][0]) == {"tau", "curl", "curl_se"}
@@ -180,7 +180,7 @@ def test_samples_and_likelihoods_under_a_drift():
     constant, error = model.log_normaliser()
     assert error < 1e-4 and abs(constant) < 3
     for solver in "sde", "ode", "heun":
-        made = model.generate(2000, solver, n_steps=30, tolerance=1e-3)
+        made = model.generate(2000, solver, n_steps=30, ode_tolerance=1e-3)
         assert np.all(np.abs(made.mean(0) - mean) < 5 * np.sqrt(np.diag(C) / 2000) + 0.03)
         assert np.all(np.abs(np.cov(made.T) - C) < 0.07)
     m, V = rotating_gaussian(0.01, A, mean, C)
@@ -235,7 +235,7 @@ def test_likelihood_of_a_gaussian_is_its_log_density(untrained):
     """The flow of a Gaussian is linear, so what it carries is the law at tau_min itself."""
     x = moved_gaussian()[0][:50]
     exact = untrained.log_density(x, untrained.tau_min)
-    assert np.allclose(untrained.log_likelihood(x, tolerance=1e-7), exact, atol=2e-3)
+    assert np.allclose(untrained.log_likelihood(x, ode_tolerance=1e-7), exact, atol=2e-3)
 
 
 def test_samples_have_the_law_of_the_rows(untrained):
@@ -250,7 +250,7 @@ def test_samples_have_the_law_of_the_rows(untrained):
 def test_samples_find_the_modes(gmm, model, solver):
     x = model.generate(600, solver, n_steps=60, seed=5)
     assert x.shape == (600, 2) and gmm.modes(x)["found"] == 4
-    assert heatball.mmd(x, gmm.sample(2000))["mmd2"] < 0.01
+    assert heatball.metrics.mmd(x, gmm.sample(2000))["mmd2"] < 0.01
 
 
 def test_labels(tmp_path):

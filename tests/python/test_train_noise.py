@@ -331,5 +331,5 @@ def test_learnt_against_exact_laws(name):
         assert np.std(model.log_density(x, t) - value) < limit, t
     x = problem.rows(rng, 200)
     assert abs(np.mean(model.log_likelihood(x) - problem.exact(x, problem.tau[0])[0])) < 0.15
-    found = heatball.mmd(model.generate(1000, threads=1), problem.rows(rng, 1000))
+    found = heatball.metrics.mmd(model.generate(1000, threads=1), problem.rows(rng, 1000))
     assert found["mmd2"] < 5*found["mmd2_se"]

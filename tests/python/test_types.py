@@ -7,7 +7,7 @@ import pytest
 from command_line import ROOT
 
 WRONG = """import heatball
-heatball.constants("two")
+heatball.ball.constants("two")
 heatball.dataset("two_moon").smaple(10)
 heatball.solve("-x", 1, "gaussian(mean=0, var=1)", 1, [0.0], stder=0.1)
 text: str = heatball.train("ring").dim

@@ -69,11 +69,11 @@ def test_solve(arguments, error, says):
     (lambda: heatball.Mixture(None, None, None), TypeError, "weights is None; it must be an array"),
     (lambda: heatball.dataset("ring").score_error(None, 1.0), TypeError,
      "score is None; it must be a function"),
-    (lambda: heatball.kernel("heat", [1.0], None), TypeError, "s is None; it must be an array of real"),
-    (lambda: heatball.kernel("heat", BIG, np.ones(7)), ValueError, "s has shape (7,); it must go with"),
-    (lambda: heatball.sample("kappa", 2, 5, dtype="foo"), TypeError,
+    (lambda: heatball.ball.kernel("heat", [1.0], None), TypeError, "s is None; it must be an array of real"),
+    (lambda: heatball.ball.kernel("heat", BIG, np.ones(7)), ValueError, "s has shape (7,); it must go with"),
+    (lambda: heatball.ball.sample("kappa", 2, 5, dtype="foo"), TypeError,
      "dtype is 'foo'; it must be float64 or float32"),
-    (lambda: heatball.cubature("kappa", 2, degree=2, rotate=3), TypeError,
+    (lambda: heatball.ball.nodes("kappa", 2, degree=2, rotate=3), TypeError,
      "rotate is 3; it must be a pair of numbers"),
 ])
 def test_others(call, error, says):

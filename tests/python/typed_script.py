@@ -34,11 +34,11 @@ residual: heatball.Residual = heatball.residual("-x", "sqrt(2)", "gaussian(mean=
 scaled = residual["scaled"] + residual.scaled
 residual.plot("scaled", ax=ax)
 
-z, sigma = heatball.sample("kappa", 7, 1000, dtype=np.float32)
+z, sigma = heatball.ball.sample("kappa", 7, 1000, dtype=np.float32)
 nodes, times, weights = heatball.ball.nodes("kappa", 2, degree=3)
 draws: heatball.ball.Draws = heatball.ball.sample("kappa", 7, 1000)
-value: Any = heatball.kernel("heat", [0.0, 0.0], 0.02)
-first: float = heatball.constants(2)["C1"] + heatball.budget(2, lambda T: 1 + T, 0.5).T0
+value: Any = heatball.ball.kernel("heat", [0.0, 0.0], 0.02)
+first: float = heatball.ball.constants(2)["C1"] + heatball.budget(2, lambda T: 1 + T, 0.5).T0
 
 names: list[str] = heatball.dataset_names()
 moons: heatball.Mixture = heatball.dataset("two_moon")
@@ -70,15 +70,15 @@ mean_of_ln_p: float = table_density.set_params(seed=3).score(x)
 rows_of_it: NDArray[np.float64] = table_density.sample(10, random_state=1)
 
 distance: float = heatball.metrics.mmd(made, x)["mmd"]
-share, share_error = heatball.curl(model.score, x, 0.3)
-index, near = heatball.nearest(made, x)
-precision, recall = heatball.precision_recall(made, x, k=5)
+share, share_error = heatball.metrics.curl(model.score, x, 0.3)
+index, near = heatball.metrics.nearest(made, x)
+precision, recall = heatball.metrics.precision_recall(made, x, k=5)
 pixels, labels = heatball.images("mnist", resize=16)
 heatball.image_grid("digits.png", pixels[:40], columns=10)
 classifier = heatball.Classifier(pixels.reshape(-1, 256), np.zeros(len(pixels), int), epochs=2)
 probabilities: NDArray[np.float64] = classifier.predict(x)
 normals = heatball.random.normal(10, seed=1)
 try:
-    heatball.constants(-1)
+    heatball.ball.constants(-1)
 except heatball.ArgumentError as failure:
     print(failure.status)

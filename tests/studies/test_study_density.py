@@ -147,7 +147,7 @@ def test_numbers_of_a_network(summary, table, name, d):
     low = (model.log_density(x, TAU_MIN) - exact)[np.argsort(exact)[:len(x) // 5]]
     assert table[name, d, "hb", "low_mean"] == pytest.approx(low.mean(), abs=2e-3)
     assert table[name, d, "hb", "low_sd"] == pytest.approx(low.std(), abs=2e-3)
-    lost = exact[:settings["test_rows"]] - model.log_likelihood(x[:settings["test_rows"]], tolerance=1e-6)
+    lost = exact[:settings["test_rows"]] - model.log_likelihood(x[:settings["test_rows"]], ode_tolerance=1e-6)
     assert table[name, d, "hb", "nll_ode"] - table[name, d, "hb", "nll_exact"] == pytest.approx(lost.mean(), abs=5e-3 * d)
     if name == "two":
         side = np.linspace(-4, 4, 81)

@@ -197,7 +197,7 @@ def test_numbers_of_a_cell(summary, table, family, d):
             assert abs(ours - chosen.mean()) < 5 * error + 0.2 * other_rows * ours, (tau, region, ours, chosen.mean())
     rows = truth.sample(settings["test_rows"], seed=SEED, first=2**20, tau=1e-3)
     exact = scipy.special.logsumexp(log_densities(noisy(parts, 1e-3), rows), axis=1)
-    lost = exact - model.log_likelihood(rows, tolerance=1e-7)
+    lost = exact - model.log_likelihood(rows, ode_tolerance=1e-7)
     noise = 5 * np.sqrt(2) * other_rows
     ours = table[d, 2000, family, "hb", "log_likelihood_exact"]
     assert ours == pytest.approx(exact.mean(), rel=1e-9, abs=1e-9 + noise * scipy.stats.sem(exact))

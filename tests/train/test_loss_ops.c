@@ -69,8 +69,8 @@ static void a_new_loss_trains(void **state)
     assert_ok(context, train(context, 0, &plain));
     assert_ok(context, train(context, 1, &decayed));
     assert_true(squared_norm(decayed) < 0.7 * squared_norm(plain));
-    assert_string_equal(plain->info.method, "dsm");
-    assert_string_equal(decayed->info.method, "decay");
+    assert_string_equal(plain->info.loss, "dsm");
+    assert_string_equal(decayed->info.loss, "decay");
     assert_fails(context, train(context, 2, &none), HB_ERROR_ARGUMENT,
                  "loss is 2; it must be 0 to 1");
     hb_model_destroy(plain);

@@ -167,7 +167,7 @@ static void gradients_of_dsm(void **state)
         hb_train_settings s = small_settings(HB_LOSS_DSM, head);
         check_gradient(&s, 2, 0);
         s.process = HB_PROCESS_VE;
-        s.residual = 1;
+        s.skip = 1;
         check_gradient(&s, 2, 3);
     }
 }

@@ -440,7 +440,7 @@ static void time_ends_a_run(void **state)
     hb_model_info info;
     hb_model_info_get(model, sizeof info, &info);
     assert_true(info.steps > 0 && info.steps < 1000000);
-    assert_string_equal(info.method, "dsm");
+    assert_string_equal(info.loss, "dsm");
     hb_model_destroy(model);
     hb_context_destroy(context);
 }

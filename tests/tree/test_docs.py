@@ -1,6 +1,6 @@
 """The documentation holds together: links, anchors, figures, commands, man pages, the index.
 
-$HEATBALL_COMMAND (by default build/heatball) is asked for its help; the program of the README runs
+$HEATBALL_COMMAND (by default build/heatball) is asked for its help; the program of the overview runs
 with the library in $HEATBALL_BUILD (by default build).
 """
 
@@ -327,16 +327,14 @@ def test_every_example_of_which_sdes_gives_what_is_quoted(tmp_path):
     assert alike("a 1.00001 2", "a 1 2") and not alike("a 1.1", "a 1") and not alike("a 1", "b 1")
 
 
-# ---- programs of the README -------------------------------------------------------------------
+# ---- programs of the README and of the overview -----------------------------------------------
 
-def program(language):
-    return re.search(rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)[1]
-
-
-def test_the_python_program_of_the_readme():
+def test_the_python_program_of_the_overview():
+    text = (ROOT / "docs/explanation/overview.md").read_text()
+    program = re.search(r"^```python\n(.*?)^```", text, re.M | re.S)[1]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"),
                    "HEATBALL_LIBRARY": str(BUILD / "libheatball.so")}
-    done = subprocess.run([sys.executable, "-c", program("python")], capture_output=True, text=True,
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                           env=environment, timeout=60)
     assert done.returncode == 0, done.stderr
     value, error, exact = map(float, re.fullmatch(r"(\S+) \+- (\S+) exact (\S+)\n", done.stdout).groups())

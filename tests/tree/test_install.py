@@ -116,6 +116,10 @@ def test_pkg_config_knows_version_and_moved_prefix(prefix, libdir):
     assert os.path.samefile(flags[0][2:], libdir)
 
 
+def test_pkg_config_gives_no_flags_of_private_libraries(libdir):
+    assert [flag[:2] for flag in pkg_config(libdir, "--cflags")] == ["-I"]  # no -Dkiss_fft_scalar=float, no libpng
+
+
 def test_consumer_by_pkg_config(libdir, tmp_path):
     flags = pkg_config(libdir, "--cflags", "--libs")
     run("cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", CONSUMER / "consumer.c",
@@ -205,7 +209,7 @@ def test_python_package_needs_only_pythonpath(packages, libdir, tmp_path):
     script = ("import heatball\n"
               "from heatball import _native\n"
               "print(heatball.__file__); print(_native.library._name)\n"
-              "print(heatball.sample('kappa', 3, 10)[0].shape)")
+              "print(heatball.ball.sample('kappa', 3, 10)[0].shape)")
     out = run(sys.executable, "-c", script, env={"PYTHONPATH": str(packages)}, cwd=tmp_path).stdout
     where, library, shape = out.splitlines()
     assert where.startswith(str(packages))

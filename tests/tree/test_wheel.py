@@ -119,7 +119,7 @@ s = heatball.solve("-x", "sqrt(2)", "gaussian(mean=1, var=0.4)", 0.5, [0.3, 1.7]
 np.save("score.npy", s.score)
 model = heatball.train("ring", n=200, steps=10, width=8, depth=2)
 assert model.generate(5, "ode").shape == (5, 2)
-assert heatball.sample("kappa", 3, 10)[0].shape == (10, 3)
+assert heatball.ball.sample("kappa", 3, 10)[0].shape == (10, 3)
 maps = {line.split()[-1] for line in open("/proc/self/maps") if ".so" in line}
 assert sum(path.startswith(home + "/lib") for path in maps) > 10
 """

@@ -115,8 +115,9 @@ static hb_status refuse_boundary(const hb_transform_building *b, int row)
 {
     return hb_fail(
         b->context, HB_ERROR_ARGUMENT,
-        "the noise of axis %d vanishes at the end of a finite distance int dx/noise, which is an "
-        "attainable boundary; attainable boundaries are not supported",
+        "the noise of axis %d vanishes at the end of a finite distance int dx/noise, which may be "
+        "an attainable boundary; attainable boundaries are not supported: if the process never "
+        "gets there, type the equation of y = int dx/noise, whose noise is 1",
         row + 1);
 }
 
