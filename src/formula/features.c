@@ -505,12 +505,6 @@ hb_status hb_features_depth(hb_context *context, const hb_graph *graph, int n, c
 
 /* ---- questions ---- */
 
-double hb_features_width(const hb_features *features, double s)
-{
-    const int k = features->n ? hb_sorted_until(features->n + 1, features->borders, s) : 0;
-    return k < 1 || k > features->n ? INFINITY : features->borders[k] - features->borders[k - 1];
-}
-
 double hb_features_next(const hb_features *features, double s, double narrow)
 {
     const double *border = features->borders;

@@ -25,7 +25,5 @@ hb_status hb_features_depth(hb_context *context, const hb_graph *graph, int n, c
                             const hb_interval *x, int most, int *depth);
 void hb_features_destroy(hb_context *context, hb_features *features);
 
-/* The length of the cell that holds s, the largest step that sees all; infinite outside. */
-double hb_features_width(const hb_features *features, double s);
 /* The first border above s that ends a cell shorter than `narrow`; infinite: none. */
 double hb_features_next(const hb_features *features, double s, double narrow);
