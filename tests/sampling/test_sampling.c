@@ -726,7 +726,7 @@ static void an_exact_one_serves_every_point(void **state)
     assert_int_equal(first.calls + second.calls, 0);
     for (int i = 0; i < POINTS; i++) assert_true(s.runs[1].chosen[i] && !s.runs[0].chosen[i]);
     assert_string_equal(s.runs[1].estimator.note,
-                        "one step; walks are exact here, so particles were not tried");
+                        "one step; walks are exact here, so nothing else was tried");
     assert_ok(context, hb_sampling_perform(&s));
     assert_true(first.calls == 0 && s.runs[1].rounds[2] == 20);
     hb_sampling_destroy(&s);

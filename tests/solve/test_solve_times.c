@@ -142,7 +142,7 @@ static void the_grid_behind_it_answers_elsewhere(void **state)
     for (size_t k = 0; k < N_TIMES; k++) {
         const hb_status status = hb_solution_evaluate(f->context, s, k, 2, x, v, v_se, score, NULL);
         if (TIMES[k] == 0) {
-            assert_fails(f->context, status, HB_ERROR_ARGUMENT, "no grid");
+            assert_fails(f->context, status, HB_ERROR_ARGUMENT, "no field");
             assert_int_equal(hb_solution_box(s, k, &low, &high), HB_ERROR_ARGUMENT);
             continue;
         }
@@ -157,7 +157,7 @@ static void the_grid_behind_it_answers_elsewhere(void **state)
     }
     assert_fails(f->context,
                  hb_solution_evaluate(f->context, s, N_TIMES, 2, x, v, NULL, NULL, NULL),
-                 HB_ERROR_ARGUMENT, "no grid");
+                 HB_ERROR_ARGUMENT, "no field");
     hb_solution_destroy(s);
 }
 
