@@ -463,8 +463,7 @@ static hb_status refuse_value(const parser *p, const hb_option *option, const ch
 static void option_record(const parser *p, const hb_option *option, json_t *text)
 {
     json_t *list = json_object_get(p->record, option->name ? option->name : "");
-    if (!option->name || option->gone || option->rules & LEFT_OUT ||
-        option->kind == HB_OPTION_FLAG)
+    if (!option->name || option->gone || option->rules & LEFT_OUT || option->kind == HB_OPTION_FLAG)
         json_decref(text);
     else if (list)
         json_array_append_new(list, text);

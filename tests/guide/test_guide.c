@@ -57,8 +57,7 @@ static void a_polynomial_has_the_values_of_the_header(void **state)
     polynomial out;
     c[DIM * HB_GUIDE_SINGLE + 1] = 1; /* q1^2 q2 */
     q[0] = 3, q[N] = 5;
-    hb_guide_kernel_of(HB_ISA_SCALAR)
-        ->value(&basis, c, N, q, out.value, out.slope, out.curvature);
+    hb_guide_kernel_of(HB_ISA_SCALAR)->value(&basis, c, N, q, out.value, out.slope, out.curvature);
     assert_true(out.value[0] == 45 && out.slope[0] == 30 && out.slope[N] == 9);
     assert_true(out.curvature[0] == 10 && out.curvature[N] == 0);
     hb_guide_kernel_of(HB_ISA_SCALAR)->value(&basis, c, N, q, out.value, NULL, NULL);
@@ -149,8 +148,7 @@ static void check_turned(const hb_problem *problem)
 static void a_turned_drift_is_the_dense_product(void **state)
 {
     (void)state;
-    hb_problem *text =
-        parse("x*y + sin(t), -y^3, x - z", "1 + t/2", "gaussian(mean=0, var=1)");
+    hb_problem *text = parse("x*y + sin(t), -y^3, x - z", "1 + t/2", "gaussian(mean=0, var=1)");
     check_turned(text);
     hb_problem_destroy(text);
     hb_problem_settings settings;
@@ -251,8 +249,8 @@ static void walks_of_brownian_motion_are_alike(void **state)
     (void)state;
     const double tau = 0.6, x[2] = {0.9, -0.4};
     for (int point = 0; point < 2; point++) {
-        hb_problem *problem = parse("0, 0", "sqrt(2)",
-                                    point ? "point(0.2 0.2)" : "gaussian(mean=0.2, var=0.3)");
+        hb_problem *problem =
+            parse("0, 0", "sqrt(2)", point ? "point(0.2 0.2)" : "gaussian(mean=0.2, var=0.3)");
         const double first = point ? 0 : 0.3, s2 = first + 2 * tau;
         double log_u = 0, score[2];
         hb_guide *g;
@@ -293,8 +291,8 @@ static void write_turned_product(double R[4][4], char *out)
 {
     static char y[4][256], inner[4][4096];
     for (int i = 0; i < 4; i++)
-        snprintf(y[i], sizeof y[i], "(%.17g*x1 + %.17g*x2 + %.17g*x3 + %.17g*x4)", R[i][0],
-                 R[i][1], R[i][2], R[i][3]);
+        snprintf(y[i], sizeof y[i], "(%.17g*x1 + %.17g*x2 + %.17g*x3 + %.17g*x4)", R[i][0], R[i][1],
+                 R[i][2], R[i][3]);
     for (int i = 0; i < 4; i += 2) {
         snprintf(inner[i], sizeof inner[i], "(%s - %s^3 + 1.5*%s)", y[i], y[i], y[i + 1]);
         snprintf(inner[i + 1], sizeof inner[i + 1], "(-%s - 1.5*%s)", y[i + 1], y[i]);
@@ -303,7 +301,10 @@ static void write_turned_product(double R[4][4], char *out)
     for (int j = 0; j < 4; j++)
         for (int i = 0; i < 4; i++) {
             used += (size_t)snprintf(out + used, TEXT - used, "%s%.17g*%s",
-                                     i ? " + " : j ? ", " : "", R[i][j], inner[i]);
+                                     i   ? " + "
+                                     : j ? ", "
+                                         : "",
+                                     R[i][j], inner[i]);
             assert_true(used < TEXT);
         }
 }
@@ -496,8 +497,7 @@ static void oscillate(double time, double s2, double *z)
 static void the_mean_is_the_density_of_an_oscillator_with_one_noise(void **state)
 {
     (void)state;
-    hb_problem *problem =
-        parse("y, -x - 0.5*y", "0, 0; 0, 0.7", "gaussian(mean=0.5, var=0.4)");
+    hb_problem *problem = parse("y, -x - 0.5*y", "0, 0; 0, 0.7", "gaussian(mean=0.5, var=0.4)");
     const double time = 0.8, x[2] = {0.6, -0.3};
     double z[5] = {0.5, 0.5, 0.4, 0, 0.4};
     oscillate(time, 0.49, z);
