@@ -15,13 +15,14 @@ int main(void)
     hb_solve_settings_default(sizeof settings, &settings);
     hb_train_settings_default(sizeof train, &train);
     settings.time = 0.2;
+    train.ball_share = 0.25;
     hb_status status = hb_context_create(NULL, &context);
     if (status == HB_OK)
         status = hb_problem_parse(context, "-x", "sqrt(2)", "gaussian(mean=0, var=1)", &problem);
     if (status == HB_OK) status = hb_solve(context, problem, &settings, 1, &x, &solution);
     if (status == HB_OK)
         printf("%.17e %.17e %.17e\n", hb_solution_values(solution, HB_COLUMN_LOG_DENSITY)[0],
-               hb_solution_values(solution, HB_COLUMN_LOG_DENSITY_SE)[0], train.ball_share);
+               hb_solution_values(solution, HB_COLUMN_LOG_DENSITY_SE)[0], train.time_fraction);
     if (status != HB_OK) fprintf(stderr, "%s\n", hb_context_message(context));
     hb_solution_destroy(solution);
     hb_problem_destroy(problem);
