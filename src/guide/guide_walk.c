@@ -341,7 +341,8 @@ static void walk_combine(const hb_guide_walker *w, hb_guide_run *run)
             const double part = (double)HB_GUIDE_BLOCK / LEVEL_WALKS[level];
             const int counts = walk_counts(w, level, i);
             const double P = counts > 0 ? exp(fmin(w->size[at] - run->log_scale, LARGEST)) : 0;
-            lost |= counts < 0;
+            /* beyond the largest value all walks would seem alike */
+            lost |= counts < 0 || (counts > 0 && w->size[at] - run->log_scale > LARGEST);
             run->a[i] += part * (P - before);
             for (size_t k = 0; k < d; k++) {
                 if (P > 0) run->b[i * d + k] += part * P * w->score[at * d + k];

@@ -79,7 +79,7 @@ def shown(*arguments):
 
 
 @pytest.mark.parametrize("options", [
-    ["--drift", "x[i]-x[i]^3", "--dim", 5, "--at", "0.3,0,0,0,0", "--time", 0.5, "--stderr", 0.001, "--max-time", 4],
+    ["--drift", "x[i]-x[i]^3", "--dim", 5, "--at", "0.3,0,0,0,0", "--time", 0.5, "--stderr", 0.00005, "--max-time", 4],
     ["--drift", "x-x^3+0.1*sin(t)", "--at", "0.3;1", "--time", 1, "--method", "all", "--samples", 100000]])
 def test_progress_never_falls(options):
     parts = shown("solve", "--noise", 1, "--initial", "gaussian(mean=0,var=0.3)", *options)

@@ -184,3 +184,10 @@ def test_the_script_that_compares_methods():
     assert [line.split()[1] for line in done.stdout.splitlines()[1:4]] == ["guided", "walk", "particles"]
     share, count = re.search(r"guided walks and walks: (\S+) % of (\d+) errors", done.stdout).groups()
     assert float(share) > 80 and int(count) > 25
+
+
+def test_a_point_that_nothing_reaches_has_no_error():
+    """From (20, 0) walks back along a cubic drift differ by thousands in ln u; clipped values must not seem alike."""
+    for seed in (1, 7):
+        s = heatball.solve("x - x^3, -y", 1, "gaussian(mean=0, var=0.1)", 0.5, [[20, 0]], method="guided", samples=2048, seed=seed)
+        assert np.isinf(s.log_density_error[0]) and s.warnings
