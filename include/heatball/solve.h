@@ -159,7 +159,7 @@ HB_API size_t hb_solution_n_times(const hb_solution *solution);
 HB_API double hb_solution_time(const hb_solution *solution, size_t index);
 HB_API double hb_solution_time_tau(const hb_solution *solution, size_t index);
 /* "grid", "meanvalue", "particles", "walk", "guided"; "initial" at time 0; "stationary" for a
- * closed form at time inf; "particles and walk" when auto took both. Of several times that of those
+ * closed form at time inf; "several" when auto took more than one. Of several times that of those
  * above 0, "several" where they differ. */
 HB_API const char *hb_solution_method(const hb_solution *solution);
 HB_API const char *hb_solution_note(const hb_solution *solution); /* what was chosen and why */

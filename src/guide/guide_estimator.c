@@ -16,8 +16,8 @@
 #include <string.h>
 
 enum { ROUND_BLOCKS = 2, ROUND = ROUND_BLOCKS * HB_GUIDE_BLOCK, MOST_MULTIPLE = 8 };
-enum { COUNTED, PILOT };          /* streams */
-static const double BETTER = 0.9; /* cost of twice the steps, to be worth them */
+enum { COUNTED, PILOT, DIAGNOSTIC_ROUND = 1 << 27 }; /* streams; rounds beyond those counted */
+static const double BETTER = 0.9;                    /* cost of twice the steps, to be worth them */
 
 typedef struct guided {
     hb_context *context;
@@ -79,17 +79,19 @@ static hb_status pilot_point(guided *g, int thread, size_t i)
     const int dim = (int)g->guide->d;
     double *sums = g->parts + i * ROUND_BLOCKS * hb_accumulator_size(dim);
     double *score = sums + hb_accumulator_size(dim), best = INFINITY;
-    g->log_scale[i] = NAN;
+    g->log_scale[i] = 0;
     g->multiple[i] = 1;
     for (int multiple = 1; multiple <= MOST_MULTIPLE; multiple *= 2) {
         hb_answer answer;
+        double scale = NAN;
         hb_accumulator_clear(dim, sums);
-        HB_TRY(guided_block(g, thread, i, PILOT, 0, multiple, &g->log_scale[i], sums));
-        hb_accumulator_answer(dim, sums, g->log_scale[i], &answer, score, score + dim);
+        HB_TRY(guided_block(g, thread, i, PILOT, 0, multiple, &scale, sums));
+        hb_accumulator_answer(dim, sums, scale, &answer, score, score + dim);
         const int flagged = answer.flag != HB_FLAG_NONE;
         const double cost = flagged ? INFINITY : answer.relative * answer.relative * multiple;
         if (!(cost < BETTER * best) && isfinite(best)) break;
         g->multiple[i] = multiple;
+        g->log_scale[i] = scale;
         best = cost;
     }
     return HB_OK;
@@ -134,8 +136,6 @@ static hb_status guided_round(void *self, uint64_t k, const unsigned char *wante
     return HB_OK;
 }
 
-/* Rounds of the diagnostic sample are far from those that are averaged. */
-enum { DIAGNOSTIC_ROUND = 1 << 27 };
 static hb_status guided_diagnostic(void *self, uint64_t k, const unsigned char *wanted,
                                    double *accumulators)
 {

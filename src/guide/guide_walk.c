@@ -21,10 +21,10 @@
 #include <heatball/random.h>
 #include <string.h>
 
-enum { SHARES = HB_GUIDE_LEVELS };
-static const int LEVEL_WALKS[SHARES] = {HB_GUIDE_BLOCK, 64, 16, 8}; /* of this level or more */
-static const double STEP = 0.15;   /* of s^2/D, and over the rate of the drift */
-static const double TAME = 6;      /* standard deviations */
+static const int LEVEL_WALKS[HB_GUIDE_LEVELS] = {HB_GUIDE_BLOCK, 64, 16,
+                                                 8}; /* of this level or more */
+static const double STEP = 0.15;                     /* of s^2/D, and over the rate of the drift */
+static const double TAME = 6;                        /* standard deviations */
 static const double LAST = 2e-4;   /* of the time of the first node: the last step, to a point */
 static const double LARGEST = 300; /* ln of a value over the scale */
 
@@ -336,7 +336,7 @@ static void walk_combine(const hb_guide_walker *w, hb_guide_run *run)
     for (size_t i = 0; i < HB_GUIDE_BLOCK; i++) {
         double before = 0;
         int lost = 0;
-        for (int level = 0; level < SHARES && i < (size_t)LEVEL_WALKS[level]; level++) {
+        for (int level = 0; level < HB_GUIDE_LEVELS && i < (size_t)LEVEL_WALKS[level]; level++) {
             const size_t at = (size_t)level * HB_GUIDE_BLOCK + i;
             const double part = (double)HB_GUIDE_BLOCK / LEVEL_WALKS[level];
             const int counts = walk_counts(w, level, i);
@@ -371,8 +371,8 @@ hb_status hb_guide_walk(hb_guide_walker *w, hb_guide_run *run)
 {
     const double start = hb_seconds();
     HB_TRY(walker_set_steps(w, run->multiple));
-    for (int level = SHARES - 1; level >= 0; level--) {
-        const size_t first = level + 1 < SHARES ? (size_t)LEVEL_WALKS[level + 1] : 0,
+    for (int level = HB_GUIDE_LEVELS - 1; level >= 0; level--) {
+        const size_t first = level + 1 < HB_GUIDE_LEVELS ? (size_t)LEVEL_WALKS[level + 1] : 0,
                      last = (size_t)LEVEL_WALKS[level];
         for (size_t i = first; i < last; i += HB_GUIDE_COLUMNS) {
             const size_t count = last - i < HB_GUIDE_COLUMNS ? last - i : HB_GUIDE_COLUMNS;
@@ -403,8 +403,8 @@ hb_status hb_guide_walker_create(const hb_guide *g, hb_context *context, hb_guid
                          HB_ARRAY(w->w, n), HB_ARRAY(w->epsilon, n), HB_ARRAY(w->lambda, all),
                          HB_ARRAY(w->mu, all), HB_ARRAY(w->turned, all), HB_ARRAY(w->pull, all),
                          HB_ARRAY(w->rows, all), HB_ARRAY(w->slopes, all), HB_ARRAY(w->value, n),
-                         HB_ARRAY(w->size, SHARES * HB_GUIDE_BLOCK),
-                         HB_ARRAY(w->score, SHARES * HB_GUIDE_BLOCK * d));
+                         HB_ARRAY(w->size, HB_GUIDE_LEVELS * HB_GUIDE_BLOCK),
+                         HB_ARRAY(w->score, HB_GUIDE_LEVELS * HB_GUIDE_BLOCK * d));
     if (status == HB_OK) return HB_OK;
     hb_guide_walker_destroy(w);
     *out = NULL;

@@ -4,7 +4,7 @@
  * not care whether any trajectory comes near. The rule, in the order of the runs:
  *     1. Each does PILOT_PART of its usual samples N at the points that are still open: e sqrt(m/N) is
  *        expected from e after m.
- *     2. A point at which a run expects at most GOOD_ENOUGH is closed.
+ *     2. A point at which a run expects at most GOOD_ENOUGH, or the requested error, is closed.
  *     3. The smallest expected error serves; that of a flagged run is infinite.
  * Exact walks (a linear drift, a last step in closed form) serve every point. An estimate that is
  * chosen because its own draws look precise is biased, so the pilot rounds are thrown away. No
@@ -64,13 +64,19 @@ static void choose_exact(hb_sampling *s, int k)
                    "; walks are exact here, so nothing else was tried");
 }
 
+static double choice_good_enough(const hb_sampling *s)
+{
+    const double asked = s->settings->density_error;
+    return asked > 0 ? fmin(asked, GOOD_ENOUGH) : GOOD_ENOUGH;
+}
+
 /* Pilot rounds of run k at the open points; best[n]: the least expected error so far. */
 static hb_status choice_try(hb_sampling *s, int k, double *best)
 {
     hb_sampling_run *run = &s->runs[k];
     size_t n_open = 0;
     for (size_t i = 0; i < s->n; i++) {
-        run->wanted[i] = k == 0 || !(best[i] <= GOOD_ENOUGH);
+        run->wanted[i] = k == 0 || !(best[i] <= choice_good_enough(s));
         n_open += run->wanted[i];
     }
     hb_sampling_allow(s, TRIALS_UNTIL * (k + 1) / s->n_runs + TRIALS_UNTIL / 2 * (k == 0));

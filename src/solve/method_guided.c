@@ -60,8 +60,8 @@ const hb_method_ops hb_method_guided = {
 
 /* ---- other points of a solution, along the guide that it keeps ---- */
 
-static hb_status guided_copy(const hb_solution *from, double *log_density,
-                             double *log_density_error, double *score, double *score_error)
+static void guided_copy(const hb_solution *from, double *log_density, double *log_density_error,
+                        double *score, double *score_error)
 {
     double *const to[] = {log_density, log_density_error, score, score_error};
     const int column[] = {HB_COLUMN_LOG_DENSITY, HB_COLUMN_LOG_DENSITY_ERROR, HB_COLUMN_SCORE,
@@ -70,7 +70,6 @@ static hb_status guided_copy(const hb_solution *from, double *log_density,
         if (to[c])
             memcpy(to[c], from->columns[column[c]],
                    from->n * hb_column_width(column[c], from->dim) * sizeof(double));
-    return HB_OK;
 }
 
 hb_status hb_solve_evaluate_guided(hb_context *context, const hb_solution *solution, size_t n,
