@@ -1,5 +1,4 @@
-/* guide/guide.h: a log-density v(y,tau) close to ln u, fitted to trajectories, and walks back along
- * it.
+/* guide/guide.h: a log-density v(y,tau) close to ln u, fitted to trajectories; walks back along it.
  *
  *     v = sum_i (-z_i^2/2 - ln s_i) + P(q(z); theta),   z_i = (y_i - m_i)/s_i,   y = A x, A A' = 1
  * m, s^2 and theta are linear in tau between nodes; q_i is z_i, or saturates where the drift grows
@@ -41,8 +40,7 @@ void hb_guide_adopt(hb_guide *guide, hb_context *context);
 /* guide_basis.c: axes and terms from x[n][d] and the Jacobians there. */
 hb_status hb_guide_choose_basis(hb_guide *guide, size_t n, const double *x, const double *tau);
 
-/* The coordinates of a term and their powers; how many there are, 0 for a term that is not fitted.
- */
+/* The coordinates of a term and their powers; how many there are, 0: the term is not fitted. */
 int hb_guide_term(const hb_guide_basis *basis, size_t term, int axis[3], int power[3]);
 
 /* ---- guide_field.c ---- */
@@ -71,8 +69,7 @@ hb_status hb_guide_drift(const hb_guide *guide, hb_context *context, hb_guide_vi
                          const double *y, int divergence);
 /* v (n). */
 void hb_guide_log(const hb_guide *guide, const hb_guide_view *view, double *v);
-/* epsilon (n) less dv/dtau, after the two calls above; then dv/dtau in a segment, added with a
- * factor. */
+/* epsilon (n) without -dv/dtau, after both calls; then dv/dtau of a segment, times a factor. */
 void hb_guide_residual(const hb_guide *guide, const hb_guide_view *view, double *epsilon);
 void hb_guide_add_change(const hb_guide *guide, hb_guide_view *view, size_t segment, double factor,
                          double *sum);
@@ -108,7 +105,7 @@ typedef struct hb_guide_run {
     int multiple;
     double log_scale; /* NaN: it is chosen, and left here */
     double *a, *b;    // (BLOCK), (BLOCK, d)
-    double lost, seconds;
+    double lost;
 } hb_guide_run;
 hb_status hb_guide_walk(hb_guide_walker *walker, hb_guide_run *run);
 

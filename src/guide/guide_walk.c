@@ -369,7 +369,6 @@ static double walk_scale(const hb_guide_walker *w)
 
 hb_status hb_guide_walk(hb_guide_walker *w, hb_guide_run *run)
 {
-    const double start = hb_seconds();
     HB_TRY(walker_set_steps(w, run->multiple));
     for (int level = HB_GUIDE_LEVELS - 1; level >= 0; level--) {
         const size_t first = level + 1 < HB_GUIDE_LEVELS ? (size_t)LEVEL_WALKS[level + 1] : 0,
@@ -383,7 +382,6 @@ hb_status hb_guide_walk(hb_guide_walker *w, hb_guide_run *run)
     }
     if (isnan(run->log_scale)) run->log_scale = walk_scale(w);
     walk_combine(w, run);
-    run->seconds = hb_seconds() - start;
     return HB_OK;
 }
 
