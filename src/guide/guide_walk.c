@@ -298,7 +298,7 @@ static hb_status walk_columns(hb_guide_walker *w, const hb_guide_run *run, size_
                               size_t count, int finest)
 {
     const size_t n = w->view.n, d = w->g->d, all = d * n;
-    const size_t steps = (size_t)(w->steps << finest);
+    const size_t steps = (size_t)w->steps << finest;
     HB_TRY(walker_make_room(w, steps, n));
     /* Numbers of a block: its walks have 2^34, in the order of the columns below. */
     const uint64_t at = (run->number << 34) + (uint64_t)first * d * ((uint64_t)w->steps << 3);
