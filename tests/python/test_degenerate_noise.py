@@ -38,7 +38,7 @@ def deviations(solution, truth):
 @pytest.mark.parametrize("problem, truth", [(LANGEVIN, DOUBLE_WELL), (ACTIVE, SWIMMER)])
 def test_a_force_with_inertia_and_a_swimmer(problem, truth):
     s = heatball.solve(time=1, at=np.array(list(truth)), samples=16384, seed=2, **problem)
-    assert set(s.methods) == {"particles"} and not s.warnings
+    assert set(s.methods) <= {"particles", "guided"} and not s.warnings
     assert np.all(s.density_error < 0.06 * s.density)
     z, z_score = deviations(s, truth)
     assert np.all(np.abs(z) < 4.5) and np.all(np.abs(z_score) < 4.5)
@@ -126,9 +126,16 @@ def test_where_no_path_comes_nothing_is_claimed():
     assert np.isinf(s.density_error[0]) and s.warnings[0]
 
 
-def test_no_density_without_noise_in_a_direction():
+def test_a_direction_without_noise():
+    """x moves by itself: particles have no kernel there, guided walks carry the smooth start along."""
+    problem = dict(noise="0, 1", initial="gaussian(mean=0, var=1)", time=1)
     with pytest.raises(heatball.ArgumentError, match="every direction"):
-        heatball.solve(drift="-x, y - y^3", noise="0, 1", initial="gaussian(mean=0, var=1)", time=1, at=[[0.1, 0.2]])
+        heatball.solve("-x, y - y^3", at=[[0.1, 0.2]], method="particles", **problem)
+    s = heatball.solve("-x, y - y^3", at=[[0.1, 0.2]], **problem)
+    line = heatball.solve("x - x^3", 1, "gaussian(mean=0, var=1)", 1, [0.2])
+    truth = line.log_density[0] - 0.5 * (0.1 * np.e) ** 2 + 1 - 0.5 * np.log(2 * np.pi)
+    assert abs(s.log_density[0] - truth) < 4.5 * s.log_density_error[0] < 0.02
+    assert np.all(np.abs(s.score[0] - [-0.1 * np.e**2, line.score[0, 0]]) < 4.5 * s.score_error[0])
 
 
 def well(x):

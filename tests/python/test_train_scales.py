@@ -123,7 +123,7 @@ def test_labels_and_images_and_words():
     assert np.ptp(heatball.train(x, standardise="common", **few).scales) == 0
     assert np.all(heatball.train(x, standardise=False, **few).scales == 1)
     assert np.ptp(heatball.train(x, standardise=True, **few).scales) > 0
-    with pytest.raises(heatball.ArgumentError, match="standardise is 'each'; it must be no, common, axis or maps"):
+    with pytest.raises(heatball.ArgumentError, match="standardise is 'each'; it must be no, common, axis, maps or auto"):
         heatball.train(x, standardise="each", **few)
     with pytest.raises(heatball.ArgumentError, match="cannot be standardised"):
         heatball.train(x[:, :1], drift="-x", standardise="axis", **few)
