@@ -48,7 +48,7 @@ typedef struct hb_texts {
 typedef struct hb_earlier {
     const char *path; /* NULL: not given */
     json_t *object;   /* what was given, here or there, and says what is computed */
-    json_t *typed;    /* of that, what was on the line; NULL: all */
+    json_t *typed;    /* of that, what the command itself has; NULL: all */
 } hb_earlier;
 enum { HB_CONFIGURATION_NUMBER = 32 };
 /* A number in the fewest digits that give it back. */

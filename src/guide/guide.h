@@ -30,7 +30,8 @@ typedef struct hb_guide {
     hb_workspace nodes, work;
 } hb_guide;
 
-/* Fits it for times up to tau. HB_ERROR_NUMERICAL where no fit falls off at large |x|. */
+/* Fits it for times up to tau. HB_ERROR_ARGUMENT for drifts that grow too fast, HB_ERROR_NUMERICAL
+ * where no fit falls off at large |x|. */
 hb_status hb_guide_create(hb_context *context, const hb_problem *problem, double tau,
                           hb_guide **out);
 void hb_guide_destroy(hb_guide *guide); /* NULL is fine */

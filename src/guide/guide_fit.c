@@ -294,8 +294,9 @@ static hb_status find_reach(hb_guide *g, hb_guide_view *v, size_t node)
                                                    : INFINITY;
         g->reach[i] = exponent > LINEAR_GROWTH ? INFINITY : REACH;
         if (status == HB_OK && exponent > CUBIC_GROWTH)
-            status = hb_fail(g->context, HB_ERROR_NUMERICAL,
-                             "the drift grows faster than the third power of |x|");
+            status = hb_fail(g->context, HB_ERROR_ARGUMENT,
+                             "the drift grows faster than the third power of |x|, beyond "
+                             "which guided walks run away; take particles or walk");
     }
     hb_release(g->context, y);
     return status;
@@ -328,7 +329,8 @@ static hb_status fit_node(fit *f, hb_guide_view *v, size_t node)
             if (!isfinite(g->reach[i])) theta[HB_GUIDE_SINGLE * (i + 1) - 1] = -tail;
     }
     return hb_fail(g->context, HB_ERROR_NUMERICAL,
-                   "no fitted log-density falls off as this drift needs it at large |x|");
+                   "no fitted log-density falls off as this drift needs it at large |x|; take "
+                   "particles or walk");
 }
 
 /* ---- nodes ---- */
